@@ -1,0 +1,5 @@
+module github.com/seed-c461eb89/nodelock
+
+go 1.25.0
+
+require golang.org/x/sys v0.46.0
