@@ -1,0 +1,31 @@
+package clock
+
+import (
+	"context"
+	"time"
+
+	"github.com/seed-c461eb89/nodelock/internal/nodetime"
+)
+
+// System is the system's clock.
+type System struct{}
+
+// Now implements [Clock].
+func (System) Now() time.Time { return time.Now() }
+
+// Wait implements [Clock].
+func (System) Wait(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(nodetime.Delay(d))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// AfterFunc implements [Clock].
+func (System) AfterFunc(d time.Duration, f func()) Timer {
+	return time.AfterFunc(nodetime.Delay(d), f)
+}
