@@ -1,0 +1,66 @@
+// Package engines puts this module's own engines into the virtual world: it is the
+// adapter that the module is checked with, and an example of one.
+package engines
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/seed-c461eb89/nodelock/conformance"
+	"github.com/seed-c461eb89/nodelock/internal/exithook"
+)
+
+// Run runs a scenario with the engine that its API names.
+func Run(s *conformance.Scenario) (*conformance.Recording, error) {
+	start, ok := programs[s.API]
+	if !ok {
+		return nil, fmt.Errorf("no engine for %s", s.API)
+	}
+	recording, err := conformance.Run(s, func(w *conformance.World) (conformance.Program, error) {
+		return start(s, w)
+	})
+	if err != nil {
+		return nil, err
+	}
+	recording.RecordedWith = map[string]string{"package": "github.com/seed-c461eb89/nodelock"}
+	return recording, nil
+}
+
+var programs = map[string]func(*conformance.Scenario, *conformance.World) (conformance.Program, error){
+	"lockfile": newLockfile,
+}
+
+// noSignals is the exit hook of a world in which no signal arrives.
+type noSignals struct{}
+
+func (noSignals) Add(exithook.Cleaner)    {}
+func (noSignals) Remove(exithook.Cleaner) {}
+
+// number returns an option that is to be a number; absent, null and false are 0, as
+// they are to the packages.
+func number(step conformance.Step, name string) (float64, error) {
+	switch v := step.Options[name].(type) {
+	case nil:
+		return 0, nil
+	case float64:
+		return v, nil
+	case bool:
+		if !v {
+			return 0, nil
+		}
+	}
+	return 0, fmt.Errorf("steps[%d]: options: %s must be a number", step.Index, name)
+}
+
+// duration converts milliseconds, as far as a Duration goes.
+func duration(ms float64) time.Duration {
+	switch ns := ms * 1e6; {
+	case ns >= math.MaxInt64:
+		return math.MaxInt64
+	case ns <= math.MinInt64:
+		return math.MinInt64
+	default:
+		return time.Duration(math.Round(ns))
+	}
+}

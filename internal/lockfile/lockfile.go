@@ -1,0 +1,157 @@
+// Package lockfile is the engine of compat/lockfile: the protocol of
+// @stackline/lockfile 1.0.6, call for call. The rows named here (L1 and so on) are
+// those of its contract.
+//
+// A lock is a file of zero bytes that is created with O_EXCL. Nothing in it says who
+// holds it, so nothing here can tell its own lock from another's.
+package lockfile
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/seed-c461eb89/nodelock/internal/clock"
+	"github.com/seed-c461eb89/nodelock/internal/exithook"
+	"github.com/seed-c461eb89/nodelock/internal/filesystem"
+	"github.com/seed-c461eb89/nodelock/internal/nodetime"
+)
+
+// A Filesystem has the calls that the protocol makes.
+type Filesystem interface {
+	OpenExclusive(path string) (filesystem.Handle, error)
+	OpenRead(path string) (filesystem.Handle, error)
+	Close(h filesystem.Handle) error
+	Fstat(h filesystem.Handle) (filesystem.Stat, error)
+	Stat(path string) (filesystem.Stat, error)
+	Unlink(path string) error
+	Link(from, to string) error
+}
+
+// A Hook calls back when the process is about to die of a signal.
+type Hook interface {
+	Add(exithook.Cleaner)
+	Remove(exithook.Cleaner)
+}
+
+// A Filetime is the file time that the age of a lock is counted from.
+type Filetime uint32
+
+// The file times of L22.
+const (
+	Ctime Filetime = iota
+	Mtime
+)
+
+// An Engine is one participant in the protocol: what Node has in module scope.
+// Its methods can be called from several goroutines at once.
+type Engine struct {
+	filesystem Filesystem
+	clock      clock.Clock
+	hook       Hook
+	filetime   atomic.Uint32
+
+	mutex sync.Mutex
+	// tracked are the locks that are unlinked at exit (L15), each with its place in
+	// the order of their creation.
+	tracked map[string]uint64
+	created uint64
+}
+
+// New returns an engine that holds no lock.
+func New(files Filesystem, c clock.Clock, hook Hook, filetime Filetime) *Engine {
+	e := &Engine{filesystem: files, clock: c, hook: hook, tracked: map[string]uint64{}}
+	e.SetFiletime(filetime)
+	return e
+}
+
+// SetFiletime switches the file time for every call from now on (L22).
+func (e *Engine) SetFiletime(filetime Filetime) { e.filetime.Store(uint32(filetime)) }
+
+// Filetime returns the file time in use.
+func (e *Engine) Filetime() Filetime { return Filetime(e.filetime.Load()) }
+
+// filetimeOf returns the file time in use, in Node's milliseconds.
+func (e *Engine) filetimeOf(stat filesystem.Stat) int64 {
+	if e.Filetime() == Mtime {
+		return nodetime.Milliseconds(stat.ModTime)
+	}
+	return nodetime.Milliseconds(stat.ChangeTime)
+}
+
+func (e *Engine) now() int64 { return e.clock.Now().UnixMilli() }
+
+// age returns the time since filetime, both in milliseconds. It is negative for one
+// in the future.
+func (e *Engine) age(filetime int64) time.Duration {
+	return time.Duration(e.now()-filetime) * time.Millisecond
+}
+
+// create makes the lock file (L1).
+func (e *Engine) create(path string) error {
+	h, err := e.filesystem.OpenExclusive(path)
+	if err != nil {
+		return err
+	}
+	e.track(path)
+	// The lock is held whether or not the descriptor could be closed.
+	_ = e.filesystem.Close(h)
+	return nil
+}
+
+func (e *Engine) track(path string) {
+	e.mutex.Lock()
+	defer e.mutex.Unlock()
+	if _, ok := e.tracked[path]; ok {
+		return
+	}
+	if len(e.tracked) == 0 {
+		e.hook.Add(e)
+	}
+	e.created++
+	e.tracked[path] = e.created
+}
+
+func (e *Engine) untrack(path string) {
+	e.mutex.Lock()
+	defer e.mutex.Unlock()
+	if _, ok := e.tracked[path]; !ok {
+		return
+	}
+	delete(e.tracked, path)
+	if len(e.tracked) == 0 {
+		e.hook.Remove(e)
+	}
+}
+
+// Clean unlinks every lock that is tracked, in the order of their creation (L23).
+func (e *Engine) Clean() {
+	type lock struct {
+		path  string
+		order uint64
+	}
+	e.mutex.Lock()
+	locks := make([]lock, 0, len(e.tracked))
+	for path, order := range e.tracked {
+		locks = append(locks, lock{path, order})
+	}
+	e.mutex.Unlock()
+	slices.SortFunc(locks, func(a, b lock) int { return cmp.Compare(a.order, b.order) })
+	for _, l := range locks {
+		e.UnlockSync(l.path)
+	}
+}
+
+// Unlock forgets the lock and removes the file; that there is none is success (L16).
+func (e *Engine) Unlock(path string) error {
+	e.untrack(path)
+	return unlessMissing(e.filesystem.Unlink(path))
+}
+
+// UnlockSync removes the file, whatever comes of it, and forgets the lock (L17).
+func (e *Engine) UnlockSync(path string) {
+	_ = e.filesystem.Unlink(path)
+	e.untrack(path)
+}

@@ -1,0 +1,63 @@
+package lockfile
+
+import (
+	"math"
+	"time"
+
+	"github.com/seed-c461eb89/nodelock/internal/nodeerror"
+)
+
+// Options is Node's options object. Calls write their bookkeeping into it, as they
+// do in Node (L24): a caller who wants his own back passes a copy.
+type Options struct {
+	Wait       time.Duration
+	PollPeriod time.Duration
+	Stale      time.Duration
+	Retries    int
+	RetryWait  time.Duration
+
+	started bool
+	start   int64 // when the wait began, in ms since 1970
+}
+
+// defaultPollPeriod is how long a waiting lock sleeps between attempts (L4).
+const defaultPollPeriod = 100 * time.Millisecond
+
+// stamp sets the start of the wait, unless an earlier call has.
+func (o *Options) stamp(now int64) {
+	if !o.started {
+		o.restart(now)
+	}
+}
+
+func (o *Options) restart(now int64) { o.started, o.start = true, now }
+
+// pause returns how long to sleep before the next attempt, and false if the wait is
+// over (L4, L5). It is counted from the whole wait and not from what is left of it.
+func (o *Options) pause(now int64) (time.Duration, bool) {
+	if o.Wait <= 0 {
+		return 0, false
+	}
+	if waited := milliseconds(now - o.start); waited >= o.Wait {
+		return 0, false
+	}
+	period := o.PollPeriod
+	if period == 0 {
+		period = defaultPollPeriod
+	}
+	return min(o.Wait, period), true
+}
+
+// milliseconds converts without overflow.
+func milliseconds(ms int64) time.Duration {
+	switch {
+	case ms > math.MaxInt64/int64(time.Millisecond):
+		return math.MaxInt64
+	case ms < math.MinInt64/int64(time.Millisecond):
+		return math.MinInt64
+	}
+	return time.Duration(ms) * time.Millisecond
+}
+
+// errSyncWait is the error of a synchronous call that is asked to wait.
+var errSyncWait = &nodeerror.Error{Message: "opts.wait not supported sync for obvious reasons"}

@@ -1,0 +1,11 @@
+// Package testdata holds what Node did: the recordings that the engines are held to,
+// and other answers that were asked of Node. README.md says what each file is.
+package testdata
+
+import "embed"
+
+// Recordings has a directory for each system, with files of recordings in it. See
+// conformance/FORMAT.md for what is in them.
+//
+//go:embed lockfile/*.json
+var Recordings embed.FS
