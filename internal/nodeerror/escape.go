@@ -3,6 +3,7 @@ package nodeerror
 import (
 	"fmt"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -40,30 +41,55 @@ func needsEscape(s string) bool {
 
 func isControl(r rune) bool { return r < 0x20 || r >= 0x7f && r < 0xa0 }
 
-// inspect escapes a string as Node's util.inspect does between single quotes.
+// inspect prints a string as Node's errors show an argument: in the quotes that need
+// no escaping if there are such, and cut short after 128 characters. (Node also
+// breaks a long string after its newlines, which is not done here.)
 func inspect(s string) string {
+	quote := '\''
+	switch {
+	case !strings.ContainsRune(s, '\''):
+	case !strings.ContainsRune(s, '"'):
+		quote = '"'
+	case !strings.ContainsRune(s, '`') && !strings.Contains(s, "${"):
+		quote = '`'
+	}
 	var b strings.Builder
+	b.WriteRune(quote)
 	for _, r := range s {
-		switch r {
-		case '\b':
+		switch {
+		case r == '\b':
 			b.WriteString(`\b`)
-		case '\t':
+		case r == '\t':
 			b.WriteString(`\t`)
-		case '\n':
+		case r == '\n':
 			b.WriteString(`\n`)
-		case '\f':
+		case r == '\f':
 			b.WriteString(`\f`)
-		case '\r':
+		case r == '\r':
 			b.WriteString(`\r`)
-		case '\\':
+		case r == '\\':
 			b.WriteString(`\\`)
+		case r == '\'' && quote == '\'':
+			b.WriteString(`\'`)
+		case isControl(r):
+			fmt.Fprintf(&b, `\x%02X`, r)
 		default:
-			if isControl(r) {
-				fmt.Fprintf(&b, `\x%02X`, r)
-			} else {
-				b.WriteRune(r)
-			}
+			b.WriteRune(r)
 		}
 	}
-	return b.String()
+	b.WriteRune(quote)
+	return shorten(b.String())
+}
+
+// shorten cuts a string off after 128 UTF-16 code units, which are JavaScript's
+// characters.
+func shorten(s string) string {
+	units := 0
+	for i, r := range s {
+		units += utf16.RuneLen(r)
+		if units > 128 {
+			return s[:i] + "..."
+		}
+	}
+	return s
 }

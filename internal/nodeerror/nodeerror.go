@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 	"syscall"
 )
 
@@ -47,6 +48,8 @@ func (e *Error) Error() string {
 	text := e.Code
 	if known, ok := lookup(e.Code); ok {
 		text += ": " + known.text
+	} else if strings.HasPrefix(e.Code, unknownError) {
+		text += ": " + e.Code // an unnamed error's text is its name
 	}
 	if e.Syscall != "" {
 		text += ", " + e.Syscall
@@ -55,7 +58,7 @@ func (e *Error) Error() string {
 	if e.Path != "" || pathGiven(e.Syscall) {
 		text += " '" + Escape(e.Path) + "'"
 	}
-	if e.Dest != "" {
+	if e.Dest != "" || destGiven(e.Syscall) {
 		text += " -> '" + Escape(e.Dest) + "'"
 	}
 	return text
@@ -63,18 +66,30 @@ func (e *Error) Error() string {
 
 func pathGiven(call string) bool {
 	switch call {
-	case "", "close", "fstat", "read", "write", "kill", "getcwd":
+	case "", "close", "fstat", "read", "write", "kill", "uv_cwd":
 		return false
 	}
 	return true
 }
 
+func destGiven(call string) bool { return call == "link" || call == "rename" }
+
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
 // Is reports whether target is an *Error that has the same code and says nothing
-// of a call or a path: a sentinel.
+// of a call or a path: a sentinel. It also matches the errors of io/fs by the code
+// alone, because some Windows errors that are ENOENT for libuv are not
+// fs.ErrNotExist for Go.
 func (e *Error) Is(target error) bool {
+	switch target {
+	case fs.ErrExist:
+		return e.Code == "EEXIST" || e.Code == "ENOTEMPTY"
+	case fs.ErrNotExist:
+		return e.Code == "ENOENT"
+	case fs.ErrPermission:
+		return e.Code == "EACCES" || e.Code == "EPERM"
+	}
 	t, ok := target.(*Error)
 	return ok && t.Code == e.Code && t.Syscall == "" && t.Path == "" && t.Dest == "" && t.File == "" && t.Err == nil
 }
@@ -88,16 +103,33 @@ func Code(err error) string {
 	return ""
 }
 
-// FromErrno describes a failed system call. Dest is for link and rename.
+// FromErrno describes a failed system call by the system's error. Dest is for link
+// and rename.
 func FromErrno(call, path, dest string, errno syscall.Errno) *Error {
 	code, number := codeOf(errno)
-	e := &Error{Code: code, Errno: number, Syscall: call, Path: path, Dest: dest}
-	e.Err = cause(call, path, dest, errno)
-	return e
+	return &Error{
+		Code: code, Errno: number, Syscall: call, Path: path, Dest: dest,
+		Err: cause(call, path, dest, errno),
+	}
+}
+
+// FromCode describes a failure that libuv itself puts a code to, on this system and
+// not the one that the system's error stands for. It panics if this system has no
+// error of that code.
+func FromCode(code, call, path, dest string) *Error {
+	errno, ok := errnoOf(code)
+	if !ok {
+		panic(fmt.Sprintf("nodeerror: no error on this system is %q", code))
+	}
+	return &Error{
+		Code: code, Errno: numberOf(code, errno), Syscall: call, Path: path, Dest: dest,
+		Err: cause(call, path, dest, errno),
+	}
 }
 
 // Linux describes a failed call on a simulated Linux system, whatever this one is.
-// It panics if code is not in libuv's table: see [Known].
+// It panics if code is not in libuv's table: see [Known]. Err is nil where this
+// system has no such error.
 func Linux(code, call, path, dest string) *Error {
 	known, ok := lookup(code)
 	if !ok {
@@ -110,19 +142,36 @@ func Linux(code, call, path, dest string) *Error {
 	return e
 }
 
-// NullByte is what Node throws for a path with a NUL in it, before any call.
+// NullByte is what Node throws for a path with a NUL in it, before any call. Path is
+// the first path of link and rename; [NullByteDest] is for the second.
 func NullByte(call, path string) *Error {
+	argument := "path"
+	switch call {
+	case "link":
+		argument = "existingPath"
+	case "rename":
+		argument = "oldPath"
+	}
+	return nullByte(argument, path, &fs.PathError{Op: call, Path: path, Err: syscall.EINVAL})
+}
+
+// NullByteDest is NullByte for the second path of link and rename.
+func NullByteDest(call, path, dest string) *Error {
+	return nullByte("newPath", dest, &os.LinkError{Op: call, Old: path, New: dest, Err: syscall.EINVAL})
+}
+
+func nullByte(argument, value string, cause error) *Error {
 	return &Error{
 		Code:    "ERR_INVALID_ARG_VALUE",
-		Path:    path,
-		Message: "The argument 'path' must be a string, Uint8Array, or URL without null bytes. Received '" + inspect(path) + "'",
-		Err:     &fs.PathError{Op: call, Path: path, Err: syscall.EINVAL},
+		Path:    value,
+		Message: "The argument '" + argument + "' must be a string, Uint8Array, or URL without null bytes. Received " + inspect(value),
+		Err:     cause,
 	}
 }
 
 func cause(call, path, dest string, errno syscall.Errno) error {
 	switch {
-	case dest != "":
+	case dest != "" || destGiven(call):
 		return &os.LinkError{Op: call, Old: path, New: dest, Err: errno}
 	case path != "" || pathGiven(call):
 		return &fs.PathError{Op: call, Path: path, Err: errno}
@@ -130,6 +179,9 @@ func cause(call, path, dest string, errno syscall.Errno) error {
 		return os.NewSyscallError(call, errno)
 	}
 }
+
+// unknownError and a number is what libuv calls a Unix error without a name.
+const unknownError = "Unknown system error "
 
 // Known reports whether code is in libuv's table.
 func Known(code string) bool {

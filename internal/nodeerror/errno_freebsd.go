@@ -1,0 +1,7 @@
+package nodeerror
+
+import "syscall"
+
+var systemErrnos = []knownErrno{
+	{syscall.EFTYPE, "EFTYPE"},
+}

@@ -1,0 +1,106 @@
+//go:build unix
+
+package nodeerror
+
+import (
+	"strconv"
+	"syscall"
+)
+
+// codeOf returns libuv's name for a system error and the number that goes with it,
+// which on Unix is the negated errno. An error that libuv does not know has its
+// number in its name.
+func codeOf(errno syscall.Errno) (code string, number int) {
+	for _, known := range errnos {
+		if known.errno == errno {
+			return known.code, -int(errno)
+		}
+	}
+	return unknownError + strconv.Itoa(-int(errno)), -int(errno)
+}
+
+// errnoOf returns this system's error for libuv's code, and false where it has none.
+func errnoOf(code string) (syscall.Errno, bool) {
+	for _, known := range errnos {
+		if known.code == code {
+			return known.errno, true
+		}
+	}
+	return 0, false
+}
+
+// numberOf returns the number of a code that errnoOf has given errno for.
+func numberOf(_ string, errno syscall.Errno) int { return -int(errno) }
+
+// errnos has the commonest first: what contention, a missing file and a lack of
+// permission give. systemErrnos are those that not every Unix has.
+var errnos = append([]knownErrno{
+	{syscall.EEXIST, "EEXIST"},
+	{syscall.ENOENT, "ENOENT"},
+	{syscall.EACCES, "EACCES"},
+	{syscall.EPERM, "EPERM"},
+	{syscall.ENOTEMPTY, "ENOTEMPTY"},
+	{syscall.ENOTDIR, "ENOTDIR"},
+	{syscall.EISDIR, "EISDIR"},
+	{syscall.EROFS, "EROFS"},
+	{syscall.EMFILE, "EMFILE"},
+	{syscall.ENFILE, "ENFILE"},
+	{syscall.ENOSPC, "ENOSPC"},
+	{syscall.EIO, "EIO"},
+
+	{syscall.E2BIG, "E2BIG"},
+	{syscall.EADDRINUSE, "EADDRINUSE"},
+	{syscall.EADDRNOTAVAIL, "EADDRNOTAVAIL"},
+	{syscall.EAFNOSUPPORT, "EAFNOSUPPORT"},
+	{syscall.EAGAIN, "EAGAIN"},
+	{syscall.EALREADY, "EALREADY"},
+	{syscall.EBADF, "EBADF"},
+	{syscall.EBUSY, "EBUSY"},
+	{syscall.ECANCELED, "ECANCELED"},
+	{syscall.ECONNABORTED, "ECONNABORTED"},
+	{syscall.ECONNREFUSED, "ECONNREFUSED"},
+	{syscall.ECONNRESET, "ECONNRESET"},
+	{syscall.EDESTADDRREQ, "EDESTADDRREQ"},
+	{syscall.EFAULT, "EFAULT"},
+	{syscall.EFBIG, "EFBIG"},
+	{syscall.EHOSTDOWN, "EHOSTDOWN"},
+	{syscall.EHOSTUNREACH, "EHOSTUNREACH"},
+	{syscall.EILSEQ, "EILSEQ"},
+	{syscall.EINTR, "EINTR"},
+	{syscall.EINVAL, "EINVAL"},
+	{syscall.EISCONN, "EISCONN"},
+	{syscall.ELOOP, "ELOOP"},
+	{syscall.EMLINK, "EMLINK"},
+	{syscall.EMSGSIZE, "EMSGSIZE"},
+	{syscall.ENAMETOOLONG, "ENAMETOOLONG"},
+	{syscall.ENETDOWN, "ENETDOWN"},
+	{syscall.ENETUNREACH, "ENETUNREACH"},
+	{syscall.ENOBUFS, "ENOBUFS"},
+	{syscall.ENODEV, "ENODEV"},
+	{syscall.ENOMEM, "ENOMEM"},
+	{syscall.ENOPROTOOPT, "ENOPROTOOPT"},
+	{syscall.ENOSYS, "ENOSYS"},
+	{syscall.ENOTCONN, "ENOTCONN"},
+	{syscall.ENOTSOCK, "ENOTSOCK"},
+	{syscall.ENOTSUP, "ENOTSUP"},
+	{syscall.ENOTTY, "ENOTTY"},
+	{syscall.ENXIO, "ENXIO"},
+	{syscall.EOVERFLOW, "EOVERFLOW"},
+	{syscall.EPIPE, "EPIPE"},
+	{syscall.EPROTO, "EPROTO"},
+	{syscall.EPROTONOSUPPORT, "EPROTONOSUPPORT"},
+	{syscall.EPROTOTYPE, "EPROTOTYPE"},
+	{syscall.ERANGE, "ERANGE"},
+	{syscall.ESHUTDOWN, "ESHUTDOWN"},
+	{syscall.ESOCKTNOSUPPORT, "ESOCKTNOSUPPORT"},
+	{syscall.ESPIPE, "ESPIPE"},
+	{syscall.ESRCH, "ESRCH"},
+	{syscall.ETIMEDOUT, "ETIMEDOUT"},
+	{syscall.ETXTBSY, "ETXTBSY"},
+	{syscall.EXDEV, "EXDEV"},
+}, systemErrnos...)
+
+type knownErrno struct {
+	errno syscall.Errno
+	code  string
+}
