@@ -1,71 +1,287 @@
-// Package exithook runs clean-up when a signal ends the process.
+// Package exithook cleans up when a signal is about to end the process.
 //
-// Go has no exit hook. The end of main, os.Exit and a panic are left to the caller,
-// who calls the clean-up itself; this package is about signals alone.
+// It is the signal half of contract row L23, and of P20 for proper-lockfile 4.1.2.
+// The other half, a normal exit, has no hook in Go: the end of main, os.Exit and a
+// panic run nothing, so the public packages have a Cleanup to be called before.
+//
+// # What is promised
+//
+// When one of the fatal signals arrives while a Cleaner is there, every Cleaner is
+// called once and the process then dies of that signal, so that its parent sees
+// what it would have seen without the hook (and more: Go's runtime takes no notice
+// of a SIGUSR2, and makes an exit with status 2 of a SIGQUIT). If the program
+// listens to the signal itself, it gets it, once, and nothing else happens. If no
+// Cleaner is there, the signal does what it does without the hook. A signal that
+// is ignored stays ignored.
+//
+// # Limits
+//
+// Whether the program listens is found out on Linux on amd64 and arm64 only, and
+// there not for SIGTRAP, SIGSYS and SIGSTKFLT, see listening_linux.go. Everywhere
+// else, a program that listens must say so with [Hook.Leave].
+//
+// In a process whose main program is not Go (build modes c-archive and c-shared)
+// Linux's signals are that program's, and are left alone.
+//
+// A signal that stops a Clean from ending (a file system that hangs) needs a second
+// one: it ends the process without waiting for longer.
 package exithook
 
 import (
 	"os"
-	"os/signal"
+	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
 )
 
-// A Cleaner has something to undo before the process ends. Clean may be called from
-// any goroutine, at most once for one end of the process, and must not block.
-type Cleaner interface{ Clean() }
+// A Cleaner has something to undo before the process ends.
+type Cleaner interface {
+	// Clean undoes it. It is called from any goroutine, at most once for one end of
+	// the process, and must not wait for anything but the system. The process may go
+	// on for an instant afterwards: what a Cleaner makes then stays behind.
+	Clean()
+}
 
-// A Registry is told what to clean up when the process ends. [Hook] is the real one.
+// A Registry is what the engines take: [Process], or in a test something else.
 type Registry interface {
-	// Add has c called at the end of the process, from now on.
+	// Add has c called at the end of the process from the return of Add on.
 	Add(c Cleaner)
-	// Remove takes c off again. It may still be called if the end has begun.
+	// Remove takes c off. It can be called from Clean, and Clean can still be called
+	// if the end has already begun.
 	Remove(c Cleaner)
 }
 
 // Process is the exit hook of this process. There is one, as there is one set of
-// signal handlers: everybody shares it.
+// signal handlers, and everybody shares it.
 var Process Hook
 
-// A Hook calls its Cleaners when a signal is about to end the process, which then
-// still dies of that signal. The zero value is ready and does nothing before the
-// first Add.
+const (
+	// linger is how long the handlers stay, at least, when nothing is left to clean.
+	// To install and remove them costs many times what a lock costs, and who has
+	// locked once will lock again.
+	linger = 100 * time.Millisecond
+
+	// patience is how long a clean-up can take that a second signal wants to cut
+	// short, and how long a signal can take to kill.
+	patience = time.Second
+)
+
+// A Hook calls its Cleaners when a signal ends the process. The zero value is ready,
+// and installs nothing before the first Add. Its methods can be called from several
+// goroutines at once.
 type Hook struct {
 	mutex    sync.Mutex
 	cleaners []Cleaner
-	left     []os.Signal
-	leftAll  bool
-	caught   chan os.Signal
+	left     set
+
+	// catching says that the handlers are installed, waiting that a goroutine waits
+	// for what they catch. It looks at catching whenever it is woken.
+	catching, waiting bool
+
+	// The handlers are taken out by a timer that no Add and no Remove stops: it
+	// compares adds with what it has seen the last time. So a lock that is taken and
+	// released in a loop costs no timer, only a tick every now and then.
+	timer      *time.Timer
+	ticking    bool
+	adds, seen uint64
+
+	// ending is when the end of the process began.
+	ending   time.Time
+	hurrying bool
 }
 
-// Add has c called when a signal ends the process. c is a pointer or something else
-// that can be compared; to add what is there already changes nothing.
+var _ Registry = &Process
+
+// catcher is the hook that the handlers catch for.
+var catcher atomic.Pointer[Hook]
+
+// Add has c called when a signal ends the process. Signals that arrive after Add
+// has returned find it. c must be comparable, as pointers are; to add what is there
+// already changes nothing.
 func (h *Hook) Add(c Cleaner) {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
-	if slices.Contains(h.cleaners, c) {
-		return
+	h.adds++
+	if !slices.Contains(h.cleaners, c) {
+		h.cleaners = append(h.cleaners, c)
 	}
-	h.cleaners = append(h.cleaners, c)
+	if !h.catching {
+		h.install()
+	}
 }
 
-// Remove takes c off again.
+// Remove takes c off again. The handlers of the signals go a moment after the last
+// one has been removed.
 func (h *Hook) Remove(c Cleaner) {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
-	if i := slices.Index(h.cleaners, c); i >= 0 {
-		h.cleaners = slices.Delete(h.cleaners, i, i+1)
+	i := slices.Index(h.cleaners, c)
+	if i < 0 {
+		return
+	}
+	h.cleaners = slices.Delete(h.cleaners, i, i+1)
+	if len(h.cleaners) == 0 && h.catching && !h.ticking {
+		h.tickAfterLinger()
 	}
 }
 
-// Leave says that the program listens to these signals itself, or to all if there
-// are none given: nothing is cleaned up for them and they do not end the process.
+// Leave says that the program listens to these signals itself, or to all if none
+// are given, for good: they neither clean up nor end the process.
 func (h *Hook) Leave(signals ...os.Signal) {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
-	h.left = append(h.left, signals...)
-	h.leftAll = h.leftAll || len(signals) == 0
-	if h.caught != nil {
-		signal.Stop(h.caught)
+	if len(signals) == 0 {
+		h.left = ^set(0)
+	}
+	for _, s := range signals {
+		if s, ok := s.(syscall.Signal); ok {
+			h.left = h.left.with(s)
+		}
+	}
+	if h.catching {
+		release()
+		h.install()
 	}
 }
+
+// install catches the signals that are not left to the program.
+func (h *Hook) install() {
+	if !catcher.CompareAndSwap(nil, h) && catcher.Load() != h {
+		panic("exithook: a second hook; share Process")
+	}
+	var want set
+	for _, s := range fatal {
+		if !h.left.has(s) {
+			want = want.with(s)
+		}
+	}
+	catch(want)
+	h.catching = true
+	if !h.waiting {
+		h.waiting = true
+		go h.wait()
+	}
+}
+
+func (h *Hook) uninstall() {
+	release()
+	h.catching = false
+	wake()
+}
+
+func (h *Hook) tickAfterLinger() {
+	h.ticking = true
+	h.seen = h.adds
+	if h.timer == nil {
+		h.timer = time.AfterFunc(linger, h.tick)
+	} else {
+		h.timer.Reset(linger)
+	}
+}
+
+// tick takes the handlers out if nothing has been added since the last tick.
+func (h *Hook) tick() {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	switch {
+	case len(h.cleaners) > 0 || !h.catching || !h.ending.IsZero():
+		h.ticking = false
+	case h.adds != h.seen:
+		h.tickAfterLinger()
+	default:
+		h.ticking = false
+		h.uninstall()
+	}
+}
+
+// wait runs in a goroutine while the handlers are installed.
+func (h *Hook) wait() {
+	for {
+		signals := caught()
+		h.mutex.Lock()
+		for _, s := range fatal {
+			if signals.has(s) {
+				h.arrived(s)
+			}
+		}
+		if signals == 0 && !h.catching {
+			h.waiting = false
+			catcher.Store(nil)
+			h.mutex.Unlock()
+			return
+		}
+		h.mutex.Unlock()
+	}
+}
+
+// arrived decides what the signal does. The mutex is held, and for some milliseconds
+// if it takes so long to find out who listens.
+func (h *Hook) arrived(s syscall.Signal) {
+	switch {
+	case !h.ending.IsZero():
+		// It cannot kill faster than the first, which is in its clean-up, but it is a
+		// reason not to wait for ever.
+		if !h.hurrying {
+			h.hurrying = true
+			time.AfterFunc(patience-time.Since(h.ending), func() { die(s) })
+		}
+	case h.left.has(s) || listening(s):
+		handOver(s)
+	case len(h.cleaners) == 0:
+		h.uninstall()
+		raise(s)
+	default:
+		h.ending = time.Now()
+		go h.end(s)
+	}
+}
+
+// end cleans up and dies of s.
+func (h *Hook) end(s syscall.Signal) {
+	switch s {
+	case syscall.SIGQUIT, syscall.SIGABRT:
+		// They are sent to a program that hangs, by hand or by a watchdog, for the sake
+		// of what Go's runtime prints then. First, as Clean may hang for the same reason.
+		dump(s)
+	}
+	h.clean()
+	die(s)
+}
+
+// clean calls every Cleaner, those too that are added meanwhile.
+func (h *Hook) clean() {
+	var cleaned []Cleaner
+	for {
+		h.mutex.Lock()
+		i := slices.IndexFunc(h.cleaners, func(c Cleaner) bool { return !slices.Contains(cleaned, c) })
+		if i < 0 {
+			h.mutex.Unlock()
+			return
+		}
+		c := h.cleaners[i]
+		h.mutex.Unlock()
+		cleaned = append(cleaned, c)
+		c.Clean()
+	}
+}
+
+// dump writes the stacks of all goroutines to standard error.
+func dump(s syscall.Signal) {
+	stacks := make([]byte, 64<<10)
+	n := runtime.Stack(stacks, true)
+	for n == len(stacks) {
+		stacks = make([]byte, 2*len(stacks))
+		n = runtime.Stack(stacks, true)
+	}
+	os.Stderr.WriteString(s.String() + "\n\n")
+	os.Stderr.Write(stacks[:n])
+}
+
+// A set is a set of signals. All that are fatal have numbers below 32, everywhere.
+type set uint32
+
+func (s set) has(signal syscall.Signal) bool { return s&(1<<uint(signal)) != 0 }
+func (s set) with(signal syscall.Signal) set { return s | 1<<uint(signal) }
