@@ -38,6 +38,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	}
 	command, ok := map[string]func([]string, io.Reader, io.Writer, io.Writer) error{
 		"replay": replay, "observe": observe, "live": live,
+		participantCommand: participate,
 	}[name]
 	err := fmt.Errorf("%w: there is no command %q", errUsage, name)
 	if ok {

@@ -26,7 +26,7 @@ func (e *Engine) Check(path string, o *Options) (bool, error) {
 // CheckSync reports whether path is locked (L19).
 func (e *Engine) CheckSync(path string, o *Options) (bool, error) {
 	if o.Wait != 0 {
-		return false, errSyncWait
+		return false, ErrSyncWait
 	}
 	h, err := e.filesystem.OpenRead(path)
 	if err != nil {

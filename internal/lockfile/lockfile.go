@@ -30,12 +30,6 @@ type Filesystem interface {
 	Link(from, to string) error
 }
 
-// A Hook calls back when the process is about to die of a signal.
-type Hook interface {
-	Add(exithook.Cleaner)
-	Remove(exithook.Cleaner)
-}
-
 // A Filetime is the file time that the age of a lock is counted from.
 type Filetime uint32
 
@@ -50,7 +44,7 @@ const (
 type Engine struct {
 	filesystem Filesystem
 	clock      clock.Clock
-	hook       Hook
+	hook       exithook.Registry
 	filetime   atomic.Uint32
 
 	mutex sync.Mutex
@@ -61,7 +55,7 @@ type Engine struct {
 }
 
 // New returns an engine that holds no lock.
-func New(files Filesystem, c clock.Clock, hook Hook, filetime Filetime) *Engine {
+func New(files Filesystem, c clock.Clock, hook exithook.Registry, filetime Filetime) *Engine {
 	e := &Engine{filesystem: files, clock: c, hook: hook, tracked: map[string]uint64{}}
 	e.SetFiletime(filetime)
 	return e

@@ -59,5 +59,5 @@ func milliseconds(ms int64) time.Duration {
 	return time.Duration(ms) * time.Millisecond
 }
 
-// errSyncWait is the error of a synchronous call that is asked to wait.
-var errSyncWait = &nodeerror.Error{Message: "opts.wait not supported sync for obvious reasons"}
+// ErrSyncWait is the error of a synchronous call that is asked to wait.
+var ErrSyncWait = &nodeerror.Error{Message: "opts.wait not supported sync for obvious reasons"}

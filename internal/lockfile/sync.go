@@ -19,7 +19,7 @@ const maxFailedUnlinks = 2
 // holding it. This is Node's, and the mirror does the same.
 func (e *Engine) LockSync(path string, o *Options) error {
 	if o.Wait != 0 || o.RetryWait != 0 {
-		return errSyncWait
+		return ErrSyncWait
 	}
 	failedUnlinks := 0
 	for {

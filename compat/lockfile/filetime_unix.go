@@ -1,0 +1,5 @@
+//go:build unix
+
+package lockfile
+
+const defaultFiletime = Ctime

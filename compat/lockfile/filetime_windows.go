@@ -1,0 +1,3 @@
+package lockfile
+
+const defaultFiletime = Mtime

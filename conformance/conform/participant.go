@@ -1,0 +1,327 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/seed-c461eb89/nodelock/compat/lockfile"
+)
+
+// A command tells a participant what to do, as a line of JSON. participant.js takes
+// the same commands.
+type command struct {
+	Do      string             `json:"do"`
+	System  string             `json:"system,omitempty"`
+	ID      string             `json:"id,omitempty"`
+	Path    string             `json:"path,omitempty"`
+	Options map[string]float64 `json:"options,omitempty"` // Node's names, in ms
+	Rounds  int                `json:"rounds,omitempty"`
+	Guard   string             `json:"guard,omitempty"`
+	Counter string             `json:"counter,omitempty"`
+}
+
+// An answer is what came of a command.
+type answer struct {
+	Error    *failure `json:"error,omitempty"`
+	Locked   bool     `json:"locked,omitempty"`
+	Lost     *failure `json:"lost,omitempty"`
+	Overlaps int      `json:"overlaps,omitempty"`
+	Version  string   `json:"version,omitempty"`
+}
+
+type failure struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+func (f *failure) Error() string { return f.Message }
+
+// callLimit is far more than any command takes.
+const callLimit = time.Minute
+
+// A participant is a process that takes locks as it is told.
+type participant struct {
+	side    string // "Go" or "Node"
+	cmd     *exec.Cmd
+	stdin   io.WriteCloser
+	answers chan answer
+	stderr  strings.Builder
+	ended   chan struct{}
+}
+
+// start runs a participant.
+func start(side string, cmd *exec.Cmd) (*participant, error) {
+	p := &participant{side: side, cmd: cmd, answers: make(chan answer), ended: make(chan struct{})}
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	p.stdin = stdin
+	cmd.Stderr = &p.stderr
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("starting a %s participant: %w", side, err)
+	}
+	go func() {
+		defer close(p.ended)
+		defer close(p.answers)
+		lines := bufio.NewScanner(stdout)
+		for lines.Scan() {
+			var a answer
+			if err := json.Unmarshal(lines.Bytes(), &a); err != nil {
+				a.Error = &failure{"EPROTOCOL", err.Error()}
+			}
+			p.answers <- a
+		}
+		_ = cmd.Wait() // how it ended is in cmd.ProcessState
+	}()
+	return p, nil
+}
+
+// send gives a command without waiting for the answer.
+func (p *participant) send(c command) error {
+	line, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	if _, err := p.stdin.Write(append(line, '\n')); err != nil {
+		return fmt.Errorf("%s: %s: %w", p.side, c.Do, err)
+	}
+	return nil
+}
+
+// answer waits for the next answer; an error of the command is in it, not beside it.
+func (p *participant) answer() (answer, error) {
+	select {
+	case a, ok := <-p.answers:
+		if !ok {
+			return answer{}, fmt.Errorf("the %s participant ended: %s", p.side, strings.TrimSpace(p.stderr.String()))
+		}
+		return a, nil
+	case <-time.After(callLimit):
+		return answer{}, fmt.Errorf("the %s participant does not answer", p.side)
+	}
+}
+
+// call gives a command and waits for the answer.
+func (p *participant) call(c command) (answer, error) {
+	if err := p.send(c); err != nil {
+		return answer{}, err
+	}
+	return p.answer()
+}
+
+// must is call for a command that has to succeed.
+func (p *participant) must(c command) (answer, error) {
+	a, err := p.call(c)
+	if err == nil && a.Error != nil {
+		err = fmt.Errorf("%s: %s %s: %w", p.side, c.Do, c.Path, a.Error)
+	}
+	return a, err
+}
+
+// wait waits for the process to end after it has been told or made to.
+func (p *participant) wait() error {
+	for {
+		select {
+		case _, ok := <-p.answers:
+			if !ok {
+				<-p.ended
+				return nil
+			}
+		case <-time.After(callLimit):
+			return fmt.Errorf("the %s participant does not end", p.side)
+		}
+	}
+}
+
+// stop ends the process, however it is.
+func (p *participant) stop() {
+	_ = p.stdin.Close()
+	select {
+	case <-p.ended:
+		return
+	case <-p.answers:
+	case <-time.After(time.Second):
+	}
+	_ = p.cmd.Process.Kill()
+	_ = p.wait()
+}
+
+// participate is the command that makes this program a participant.
+func participate(_ []string, stdin io.Reader, stdout, _ io.Writer) error { return serve(stdin, stdout) }
+
+// serve obeys commands until there are no more.
+func serve(stdin io.Reader, stdout io.Writer) error {
+	lines := bufio.NewScanner(stdin)
+	held := map[string]lock{}
+	for lines.Scan() {
+		var c command
+		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
+			return err
+		}
+		a, err := obey(c, held)
+		if err != nil {
+			a.Error = &failure{"", err.Error()}
+			var e *lockfile.Error
+			if errors.As(err, &e) {
+				a.Error.Code = e.Code
+			}
+		}
+		line, err := json.Marshal(a)
+		if err != nil {
+			return err
+		}
+		if _, err := stdout.Write(append(line, '\n')); err != nil {
+			return err
+		}
+	}
+	cleanup()
+	return lines.Err()
+}
+
+// A lock is one that this process holds.
+type lock interface {
+	release() error
+	lost() error
+}
+
+// A system takes the locks of one package.
+type system interface {
+	lock(c command, sync bool) (lock, error)
+	check(c command, sync bool) (bool, error)
+	cleanup()
+}
+
+var systems = map[string]system{"lockfile": lockfileSystem{}}
+
+func cleanup() {
+	for _, s := range systems {
+		s.cleanup()
+	}
+}
+
+func obey(c command, held map[string]lock) (a answer, err error) {
+	s := systems[c.System]
+	switch c.Do {
+	case "hello":
+		a.Version = "Go"
+	case "lock", "lockSync":
+		var l lock
+		if l, err = s.lock(c, c.Do == "lockSync"); err == nil {
+			held[c.ID] = l
+		}
+	case "release":
+		err = held[c.ID].release()
+	case "check", "checkSync":
+		a.Locked, err = s.check(c, c.Do == "checkSync")
+	case "lost":
+		if lost := held[c.ID].lost(); lost != nil {
+			a.Lost = &failure{Message: lost.Error()}
+			var e *lockfile.Error
+			if errors.As(lost, &e) {
+				a.Lost.Code = e.Code
+			}
+		}
+	case "contend":
+		a.Overlaps, err = contend(s, c)
+	case "exit":
+		cleanup()
+		os.Exit(0)
+	default:
+		err = fmt.Errorf("there is no command %q", c.Do)
+	}
+	return a, err
+}
+
+// contend takes the lock again and again. See participant.js, which does the same.
+func contend(s system, c command) (overlaps int, err error) {
+	for range c.Rounds {
+		l, err := s.lock(c, false)
+		if err != nil {
+			return overlaps, err
+		}
+		guard, err := os.OpenFile(c.Guard, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
+		switch {
+		case err == nil:
+			guard.Close()
+		case errors.Is(err, fs.ErrExist):
+			overlaps++
+		default:
+			return overlaps, err
+		}
+		if err := increment(c.Counter); err != nil {
+			return overlaps, err
+		}
+		if err := os.Remove(c.Guard); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return overlaps, err
+		}
+		if err := l.release(); err != nil {
+			return overlaps, err
+		}
+	}
+	return overlaps, nil
+}
+
+func increment(counter string) error {
+	text, err := os.ReadFile(counter)
+	if err != nil {
+		return err
+	}
+	count, err := strconv.Atoi(string(text))
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(counter, strconv.AppendInt(nil, int64(count+1), 10), 0o666)
+}
+
+// milliseconds returns an option of a command.
+func (c command) milliseconds(name string) time.Duration {
+	return time.Duration(c.Options[name] * float64(time.Millisecond))
+}
+
+type lockfileSystem struct{}
+
+func (lockfileSystem) options(c command) lockfile.Options {
+	return lockfile.Options{
+		Wait: c.milliseconds("wait"), PollPeriod: c.milliseconds("pollPeriod"),
+		Stale: c.milliseconds("stale"), RetryWait: c.milliseconds("retryWait"), Retries: int(c.Options["retries"]),
+	}
+}
+
+type lockfileLock string
+
+func (l lockfileLock) release() error { return lockfile.Unlock(string(l)) }
+func (lockfileLock) lost() error      { return nil }
+
+func (s lockfileSystem) lock(c command, sync bool) (lock, error) {
+	var err error
+	if sync {
+		err = lockfile.LockSync(c.Path, s.options(c))
+	} else {
+		err = lockfile.Lock(context.Background(), c.Path, s.options(c))
+	}
+	return lockfileLock(c.Path), err
+}
+
+func (s lockfileSystem) check(c command, sync bool) (bool, error) {
+	if sync {
+		return lockfile.CheckSync(c.Path, s.options(c))
+	}
+	return lockfile.Check(c.Path, s.options(c))
+}
+
+func (lockfileSystem) cleanup() { lockfile.Cleanup() }

@@ -1,0 +1,137 @@
+'use strict';
+
+// A participant in real life: takes locks with the published packages, as it is told
+// on standard input, one JSON command a line, each answered by one line. It ends
+// when standard input does.
+
+const fs = require('fs');
+const readline = require('readline');
+
+const packages = {
+  lockfile: () => require('lockfile'),
+  'proper-lockfile 4.1.2': () => require('proper-lockfile-4'),
+  'proper-lockfile 1.2.0': () => require('proper-lockfile-1'),
+};
+
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+function settle(call) {
+  return new Promise((resolve, reject) => {
+    call((error, value) => (error ? reject(error) : resolve(value)));
+  });
+}
+
+// systems make the packages alike. lock resolves to a function that releases.
+function lockfileSystem(lockfile) {
+  const unlock = (path) => settle((done) => lockfile.unlock(path, done));
+  return {
+    async lock(c) {
+      await settle((done) => lockfile.lock(c.path, { ...c.options }, done));
+      return () => unlock(c.path);
+    },
+    async lockSync(c) {
+      lockfile.lockSync(c.path, { ...c.options });
+      return () => unlock(c.path);
+    },
+    check: (c) => settle((done) => lockfile.check(c.path, { ...c.options }, done)),
+    async checkSync(c) {
+      return lockfile.checkSync(c.path, { ...c.options });
+    },
+  };
+}
+
+function properSystem(proper, callbacks, lost) {
+  const call = (f, ...args) => (callbacks ? settle((done) => f(...args, done)) : f(...args));
+  const onCompromised = (c) => (error) => lost.set(c.id, { code: error.code, message: error.message });
+  const once = (release) => () => call(release);
+  return {
+    async lock(c) {
+      return once(callbacks
+        ? await settle((done) => proper.lock(c.path, { ...c.options }, onCompromised(c), done))
+        : await proper.lock(c.path, { ...c.options, onCompromised: onCompromised(c) }));
+    },
+    async lockSync(c) {
+      const release = callbacks
+        ? proper.lockSync(c.path, { ...c.options }, onCompromised(c))
+        : proper.lockSync(c.path, { ...c.options, onCompromised: onCompromised(c) });
+      return () => settle((done) => {
+        try { release(); done(null); } catch (error) { done(error); }
+      });
+    },
+    check: (c) => call(proper.check, c.path, { ...c.options }),
+    async checkSync(c) {
+      return proper.checkSync(c.path, { ...c.options });
+    },
+  };
+}
+
+const lost = new Map();
+const releases = new Map();
+const systems = new Map();
+
+function system(name) {
+  if (!systems.has(name)) {
+    const loaded = packages[name]();
+    systems.set(name, name === 'lockfile'
+      ? lockfileSystem(loaded)
+      : properSystem(loaded, name.endsWith('1.2.0'), lost));
+  }
+  return systems.get(name);
+}
+
+// contend takes the lock again and again. Inside, a file that only one can create
+// tells whether anybody else is in there too, and a counter is incremented in two
+// steps, so that what is done at the same time is lost.
+async function contend(c) {
+  let overlaps = 0;
+  const taker = system(c.system);
+  for (let i = 0; i < c.rounds; i++) {
+    const release = await taker.lock(c);
+    try {
+      fs.closeSync(fs.openSync(c.guard, 'wx'));
+    } catch (error) {
+      if (error.code !== 'EEXIST') throw error;
+      overlaps++;
+    }
+    const count = Number(fs.readFileSync(c.counter, 'utf8'));
+    await pause(0);
+    fs.writeFileSync(c.counter, String(count + 1));
+    try {
+      fs.unlinkSync(c.guard);
+    } catch (error) {
+      if (error.code !== 'ENOENT') throw error;
+    }
+    await release();
+  }
+  return { overlaps };
+}
+
+const commands = {
+  async hello() { return { version: process.version }; },
+  async lock(c) {
+    releases.set(c.id, await system(c.system).lock(c));
+    return {};
+  },
+  async lockSync(c) {
+    releases.set(c.id, await system(c.system).lockSync(c));
+    return {};
+  },
+  async release(c) {
+    await releases.get(c.id)();
+    return {};
+  },
+  async check(c) { return { locked: await system(c.system).check(c) }; },
+  async checkSync(c) { return { locked: await system(c.system).checkSync(c) }; },
+  async lost(c) { return { lost: lost.get(c.id) || null }; },
+  async contend(c) { return contend(c); },
+  async exit() { process.exit(0); },
+};
+
+const lines = readline.createInterface({ input: process.stdin });
+lines.on('line', (line) => {
+  const c = JSON.parse(line);
+  commands[c.do](c)
+    .catch((error) => ({ error: { code: error.code || '', message: error.message } }))
+    .then((answer) => process.stdout.write(JSON.stringify(answer) + '\n'));
+});
+lines.on('close', () => process.exit(0));
