@@ -286,27 +286,38 @@ func (c *worldClock) Wait(ctx context.Context, d time.Duration) error {
 }
 
 func (c *worldClock) AfterFunc(d time.Duration, f func()) clock.Timer {
-	w := (*World)(c)
-	if w.closed {
-		return stoppedTimer{}
-	}
-	sync := w.current.sync
-	var e *event
-	e = c.set(d, func() {
-		e.stopped = true
-		w.start(sync, f)
-	})
-	return (*worldTimer)(e)
+	t := &worldTimer{clock: c, call: f}
+	t.Reset(d)
+	return t
 }
 
-type worldTimer event
+// A worldTimer is a timer of the world. Its call runs in a task that is synchronous if
+// the timer was set by one that is.
+type worldTimer struct {
+	clock *worldClock
+	call  func()
+	event *event
+}
 
 func (t *worldTimer) Stop() bool {
-	inTime := !t.stopped
-	t.stopped = true
+	inTime := t.event != nil && !t.event.stopped
+	if inTime {
+		t.event.stopped = true
+	}
 	return inTime
 }
 
-type stoppedTimer struct{}
-
-func (stoppedTimer) Stop() bool { return false }
+func (t *worldTimer) Reset(d time.Duration) {
+	t.Stop()
+	w := (*World)(t.clock)
+	if w.closed {
+		return
+	}
+	sync := w.current.sync
+	var e *event
+	e = t.clock.set(d, func() {
+		e.stopped = true
+		w.start(sync, t.call)
+	})
+	t.event = e
+}

@@ -21,8 +21,11 @@ type Clock interface {
 	AfterFunc(d time.Duration, f func()) Timer
 }
 
-// A Timer is a call to come.
+// A Timer is a call to come. Neither of its methods waits for anything, so they may be
+// called with a mutex held, as AfterFunc may.
 type Timer interface {
 	// Stop prevents the call, and reports whether it was in time to.
 	Stop() bool
+	// Reset has the call made after d, and again if it was made already.
+	Reset(d time.Duration)
 }

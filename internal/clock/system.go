@@ -27,5 +27,9 @@ func (System) Wait(ctx context.Context, d time.Duration) error {
 
 // AfterFunc implements [Clock].
 func (System) AfterFunc(d time.Duration, f func()) Timer {
-	return time.AfterFunc(nodetime.Delay(d), f)
+	return systemTimer{time.AfterFunc(nodetime.Delay(d), f)}
 }
+
+type systemTimer struct{ *time.Timer }
+
+func (t systemTimer) Reset(d time.Duration) { t.Timer.Reset(nodetime.Delay(d)) }
