@@ -3,6 +3,7 @@ package conformance
 import (
 	"errors"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -235,6 +236,14 @@ func (w *World) Realpath(path string) (resolved string, err error) {
 
 // Getwd returns the world's root. It is not a call that a trace shows.
 func (w *World) Getwd() (string, error) { return root, nil }
+
+// Resolve makes a path absolute without a call: Node's path.resolve.
+func (w *World) Resolve(name string) (string, error) {
+	if !path.IsAbs(name) {
+		name = root + "/" + name
+	}
+	return path.Clean(name), nil
+}
 
 // Readdir lists a directory, in the order of names that Node gives.
 func (w *World) Readdir(path string) (names []string, err error) {

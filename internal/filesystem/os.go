@@ -126,3 +126,16 @@ func (OS) Getwd() (string, error) {
 	}
 	return path, nil
 }
+
+// Resolve returns path as an absolute one, without looking at what is there: Node's
+// path.resolve. It asks for the working directory if it needs it.
+func (OS) Resolve(path string) (string, error) {
+	base := ""
+	if !isAbsolute(path) {
+		var err error
+		if base, err = (OS{}).Getwd(); err != nil {
+			return "", err
+		}
+	}
+	return resolve(base, path), nil
+}
