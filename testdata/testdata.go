@@ -9,3 +9,9 @@ import "embed"
 //
 //go:embed lockfile/*.json
 var Recordings embed.FS
+
+// Retry is what both versions of the package retry did with random options. See
+// conformance/node/retry.js.
+//
+//go:embed retry.json
+var Retry []byte
