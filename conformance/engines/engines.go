@@ -28,7 +28,8 @@ func Run(s *conformance.Scenario) (*conformance.Recording, error) {
 }
 
 var programs = map[string]func(*conformance.Scenario, *conformance.World) (conformance.Program, error){
-	"lockfile": newLockfile,
+	"lockfile":        newLockfile,
+	"proper-lockfile": newProperLockfile,
 }
 
 // noSignals is the exit hook of a world in which no signal arrives.

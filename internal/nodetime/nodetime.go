@@ -37,3 +37,15 @@ func Delay(d time.Duration) time.Duration {
 	}
 	return d.Truncate(time.Millisecond)
 }
+
+// Duration converts whole milliseconds, and those beyond a Duration's range to the
+// longest there is.
+func Duration(ms int64) time.Duration {
+	switch {
+	case ms > math.MaxInt64/int64(time.Millisecond):
+		return math.MaxInt64
+	case ms < math.MinInt64/int64(time.Millisecond):
+		return math.MinInt64
+	}
+	return time.Duration(ms) * time.Millisecond
+}

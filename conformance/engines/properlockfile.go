@@ -1,0 +1,166 @@
+package engines
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/seed-c461eb89/nodelock/conformance"
+	"github.com/seed-c461eb89/nodelock/internal/properlockfile"
+	"github.com/seed-c461eb89/nodelock/internal/retry"
+)
+
+type properLockfileProgram struct {
+	world   *conformance.World
+	engine  *properlockfile.Engine
+	options []properlockfile.Options // of the steps
+	leases  map[int]*properlockfile.Lease
+}
+
+func newProperLockfile(s *conformance.Scenario, w *conformance.World) (conformance.Program, error) {
+	p := &properLockfileProgram{
+		world:  w,
+		engine: properlockfile.New(w, w.Clock(), noSignals{}),
+		leases: map[int]*properlockfile.Lease{},
+	}
+	for _, step := range s.Steps {
+		o, err := properLockfileOptions(step)
+		if err != nil {
+			return nil, err
+		}
+		if s.Version == "1.2.0" {
+			o.Contract = properlockfile.V1
+		}
+		o.OnCompromised = func(err error) { w.Compromised(step.Index, err) }
+		p.options = append(p.options, o)
+	}
+	return p, nil
+}
+
+// properLockfileOptions reads an options object. Node tells 0 from an option that is not
+// given; where 0 means the latter here, the least number stands for it, which has the
+// same effect.
+func properLockfileOptions(step conformance.Step) (o properlockfile.Options, err error) {
+	for name, value := range step.Options {
+		switch name {
+		case "stale":
+			var ms float64
+			if ms, err = number(step, name); err == nil {
+				o.Stale = given(ms)
+			}
+		case "update":
+			if value == nil {
+				break
+			}
+			var ms float64
+			if ms, err = number(step, name); err == nil {
+				o.Update = given(ms)
+			}
+		case "realpath":
+			o.NoRealpath = value == false || value == nil || value == 0.0
+		case "lockfilePath":
+			path, ok := value.(string)
+			if !ok && value != nil {
+				err = fmt.Errorf("steps[%d]: options: lockfilePath must be a string", step.Index)
+			}
+			o.LockfilePath = path
+		case "retries":
+			schedule, ok := value.(map[string]any)
+			if ok {
+				o.Retries, err = properLockfileRetries(step, schedule)
+				break
+			}
+			var count float64
+			if count, err = number(step, name); err == nil {
+				o.Retries.Count, err = whole(step, count)
+			}
+		}
+		if err != nil {
+			return o, err
+		}
+	}
+	return o, nil
+}
+
+// given returns a duration that is not 0.
+func given(ms float64) time.Duration { return cmp.Or(duration(ms), -1) }
+
+func whole(step conformance.Step, n float64) (int, error) {
+	if n != math.Trunc(n) || math.Abs(n) > math.MaxInt32 {
+		return 0, fmt.Errorf("steps[%d]: options: retries must be a whole number of moderate size", step.Index)
+	}
+	return int(n), nil
+}
+
+func properLockfileRetries(step conformance.Step, schedule map[string]any) (retry.Options, error) {
+	o := retry.Options{Count: 10}
+	step.Options = schedule
+	for name, value := range schedule {
+		switch name {
+		case "randomize", "forever":
+			set, ok := value.(bool)
+			if !ok {
+				return o, fmt.Errorf("steps[%d]: options: retries: %s must be true or false", step.Index, name)
+			}
+			if name == "randomize" {
+				o.Randomize = set
+			} else {
+				o.Forever = set
+			}
+			continue
+		}
+		n, err := number(step, name)
+		if err != nil {
+			return o, err
+		}
+		switch name {
+		case "retries":
+			n, err := whole(step, n)
+			if err != nil {
+				return o, err
+			}
+			o.Count = cmp.Or(n, -1)
+		case "factor":
+			o.Factor = cmp.Or(n, math.SmallestNonzeroFloat64)
+		case "minTimeout":
+			o.MinTimeout = given(n)
+		case "maxTimeout":
+			o.MaxTimeout = given(n)
+		case "maxRetryTime":
+			o.MaxRetryTime = duration(n)
+		default:
+			return o, fmt.Errorf("steps[%d]: options: retries: there is no %q", step.Index, name)
+		}
+	}
+	return o, nil
+}
+
+func (p *properLockfileProgram) Call(step conformance.Step) (outcome conformance.Outcome) {
+	o := &p.options[step.Index]
+	locked := func(held bool, err error) {
+		if outcome.Err = err; err == nil {
+			outcome.Locked = &held
+		}
+	}
+	switch step.Call {
+	case "lock":
+		p.leases[step.Index], outcome.Err = p.engine.Lock(context.Background(), step.Path, o)
+	case "lockSync":
+		p.leases[step.Index], outcome.Err = p.engine.LockSync(step.Path, o)
+	case "unlock":
+		outcome.Err = p.engine.Unlock(step.Path, o)
+	case "unlockSync":
+		outcome.Err = p.engine.UnlockSync(step.Path, o)
+	case "check":
+		locked(p.engine.Check(step.Path, o))
+	case "checkSync":
+		locked(p.engine.CheckSync(step.Path, o))
+	case "release":
+		outcome.Err = p.leases[*step.Of].Release()
+	}
+	return outcome
+}
+
+func (p *properLockfileProgram) Exit() { p.engine.Exit() }

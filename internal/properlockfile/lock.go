@@ -1,0 +1,102 @@
+package properlockfile
+
+import (
+	"context"
+	"math/rand/v2"
+
+	"github.com/seed-c461eb89/nodelock/internal/nodeerror"
+	"github.com/seed-c461eb89/nodelock/internal/nodetime"
+	"github.com/seed-c461eb89/nodelock/internal/retry"
+)
+
+// Lock locks file, waiting as o.Retries says (P1 to P10). A ctx that ends while it
+// waits ends it with the context's cause.
+func (e *Engine) Lock(ctx context.Context, file string, o *Options) (*Lease, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return e.lock(ctx, file, o, e.precisions.of(o.FS))
+}
+
+// LockSync locks file at once or not at all (P18).
+func (e *Engine) LockSync(file string, o *Options) (*Lease, error) {
+	if o.refusesRetries(true) {
+		return nil, ErrSyncRetries
+	}
+	// In 4.1.2 every synchronous call has an fs object of its own, and so none that
+	// remembers a precision (P10).
+	return e.lock(context.Background(), file, o, nil)
+}
+
+func (e *Engine) lock(ctx context.Context, file string, o *Options, known *knownPrecision) (*Lease, error) {
+	l := &Lease{engine: e, settings: e.complete(o)}
+	var err error
+	if l.file, err = e.resolve(l.files, file, o); err != nil {
+		return nil, err
+	}
+	l.path = o.lockPath(l.file)
+	retries := o.Retries
+	if o.Contract == V1 {
+		retries.MaxRetryTime = 0 // which its version of the package retry does not have
+	}
+	operation, err := retry.New(retries, e.now(), rand.Float64)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		err := l.acquire(known)
+		if err == nil {
+			e.hold(l)
+			return l, nil
+		}
+		pause, again := operation.Retry(err, e.now())
+		if !again {
+			return nil, operation.MainError()
+		}
+		if err := e.clock.Wait(ctx, pause); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// acquire makes one attempt to make the directory (P4 to P8) and finds out what its
+// mtime is, which the heartbeat of 4.1.2 goes by.
+//
+// Of two participants that find the same stale directory, the slower one may remove the
+// directory that the faster one has made: then both hold the lock. The protocol has no
+// answer to this, and the mirror has none either.
+func (l *Lease) acquire(known *knownPrecision) error {
+	err := l.files.Mkdir(l.path)
+	if nodeerror.Code(err) == "EEXIST" {
+		if err := l.removeStale(); err != nil {
+			return err
+		}
+		// This time whoever is there is the holder, however old the directory.
+		if err = l.files.Mkdir(l.path); nodeerror.Code(err) == "EEXIST" {
+			return locked(l.file, l.contract)
+		}
+	}
+	if err != nil || l.contract == V1 {
+		return err
+	}
+	if err := l.probe(known); err != nil {
+		_ = l.files.Rmdir(l.path)
+		return err
+	}
+	return nil
+}
+
+// removeStale makes room for a directory: nil means that there is none any more, as far
+// as one can tell.
+func (l *Lease) removeStale() error {
+	stat, err := l.files.Stat(l.path)
+	switch {
+	case nodeerror.Code(err) == "ENOENT":
+		return nil
+	case err != nil:
+		return err
+	case !l.engine.isStale(nodetime.Milliseconds(stat.ModTime), l.stale):
+		return locked(l.file, l.contract)
+	}
+	return remove(l.files, l.path)
+}

@@ -1,0 +1,164 @@
+// Package properlockfile is the engine of compat/properlockfile: the protocols of
+// proper-lockfile 4.1.2 and 1.2.0, call for call. The rows named here (P1 and so on)
+// are those of its contract.
+//
+// A lock is a directory. Its mtime, which the holder renews at intervals (the
+// heartbeat), says that somebody holds it; nothing says who.
+//
+// No mutex is held while a system call is made or a pause is waited for. Setting a
+// timer is neither.
+package properlockfile
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/seed-c461eb89/nodelock/internal/clock"
+	"github.com/seed-c461eb89/nodelock/internal/exithook"
+	"github.com/seed-c461eb89/nodelock/internal/filesystem"
+	"github.com/seed-c461eb89/nodelock/internal/nodeerror"
+	"github.com/seed-c461eb89/nodelock/internal/nodetime"
+)
+
+// A Filesystem has the calls that the protocol makes, and resolves paths.
+type Filesystem interface {
+	calls
+	// Resolve makes a path absolute without looking at what is there.
+	Resolve(path string) (string, error)
+}
+
+type calls interface {
+	Mkdir(path string) error
+	Rmdir(path string) error
+	Stat(path string) (filesystem.Stat, error)
+	Utimes(path string, ms int64) error
+	Realpath(path string) (string, error)
+}
+
+// An Engine is one participant in the protocol: what the Node packages have in module
+// scope, each version its own. Its methods can be called from several goroutines at
+// once.
+type Engine struct {
+	filesystem Filesystem
+	clock      clock.Clock
+	hook       exithook.Registry
+
+	precisions precisions
+
+	mutex sync.Mutex
+	// held are the locks that can be unlocked by file.
+	held map[key]*Lease
+	// created counts the locks, for the order in which they are removed at exit.
+	created uint64
+	// cleaned is how many of those held are removed on a signal.
+	cleaned int
+}
+
+// A key is what a lock is known by: its file, and not where the lock is (P2).
+type key struct {
+	file     string
+	contract Contract
+}
+
+// New returns an engine that holds no lock.
+func New(files Filesystem, c clock.Clock, hook exithook.Registry) *Engine {
+	return &Engine{filesystem: files, clock: c, hook: hook, held: map[key]*Lease{}}
+}
+
+func (e *Engine) now() int64 { return e.clock.Now().UnixMilli() }
+
+// since returns the time since ms, by the wall clock.
+func (e *Engine) since(ms int64) time.Duration { return nodetime.Duration(e.now() - ms) }
+
+// resolve returns the file that a lock is known by (P2).
+func (e *Engine) resolve(files calls, file string, o *Options) (string, error) {
+	if o.NoRealpath {
+		return e.filesystem.Resolve(file)
+	}
+	return files.Realpath(file)
+}
+
+// hold enters a lock that has been made, and starts its heartbeat. Another lock of the
+// same file, which can be there if its directory was removed by somebody else or is
+// under another path, is forgotten; its place in the order at exit is kept.
+func (e *Engine) hold(l *Lease) {
+	e.mutex.Lock()
+	defer e.mutex.Unlock()
+	if before := e.held[l.key()]; before != nil {
+		l.order = before.order
+	} else {
+		e.created++
+		l.order = e.created
+		if l.contract == V4 {
+			if e.cleaned == 0 {
+				e.hook.Add(e)
+			}
+			e.cleaned++
+		}
+	}
+	e.held[l.key()] = l
+	l.lastUpdate = e.now()
+	e.arm(l.key(), &l.settings)
+}
+
+// end ends a lock for its holder: no heartbeat follows, and no compromise is reported.
+// Why says what Err is to be.
+func (e *Engine) end(l *Lease, why error) {
+	if l.over {
+		return
+	}
+	l.over, l.err = true, why
+	if l.armed {
+		l.armed = false
+		l.timer.Stop()
+	}
+	if l.done != nil {
+		close(l.done)
+	}
+	if e.held[l.key()] != l {
+		return
+	}
+	delete(e.held, l.key())
+	if l.contract == V4 {
+		e.cleaned--
+		if e.cleaned == 0 {
+			e.hook.Remove(e)
+		}
+	}
+}
+
+// Clean removes the locks that a fatal signal removes: those of 4.1.2 (P20).
+func (e *Engine) Clean() { e.clean(func(l *Lease) bool { return l.contract == V4 }) }
+
+// Exit removes every lock that is held, as a normal exit does (P20).
+func (e *Engine) Exit() { e.clean(func(*Lease) bool { return true }) }
+
+// clean removes locks in the order in which they were made, and ignores errors.
+func (e *Engine) clean(which func(*Lease) bool) {
+	var locks []*Lease
+	e.mutex.Lock()
+	for _, l := range e.held {
+		if which(l) {
+			locks = append(locks, l)
+		}
+	}
+	for _, l := range locks {
+		e.release(l)
+	}
+	e.mutex.Unlock()
+	slices.SortFunc(locks, func(a, b *Lease) int { return cmp.Compare(a.order, b.order) })
+	for _, l := range locks {
+		_ = l.files.Rmdir(l.path)
+	}
+}
+
+// remove removes a lock's directory; that there is none is success (P7, P14).
+func remove(files calls, path string) error {
+	err := files.Rmdir(path)
+	if nodeerror.Code(err) == "ENOENT" {
+		return nil
+	}
+	return err
+}
