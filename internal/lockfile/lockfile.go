@@ -80,7 +80,7 @@ func (e *Engine) now() int64 { return e.clock.Now().UnixMilli() }
 // age returns the time since filetime, both in milliseconds. It is negative for one
 // in the future.
 func (e *Engine) age(filetime int64) time.Duration {
-	return time.Duration(e.now()-filetime) * time.Millisecond
+	return nodetime.Duration(e.now() - filetime)
 }
 
 // create makes the lock file (L1).

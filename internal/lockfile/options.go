@@ -1,10 +1,10 @@
 package lockfile
 
 import (
-	"math"
 	"time"
 
 	"github.com/seed-c461eb89/nodelock/internal/nodeerror"
+	"github.com/seed-c461eb89/nodelock/internal/nodetime"
 )
 
 // Options is Node's options object. Calls write their bookkeeping into it, as they
@@ -38,7 +38,7 @@ func (o *Options) pause(now int64) (time.Duration, bool) {
 	if o.Wait <= 0 {
 		return 0, false
 	}
-	if waited := milliseconds(now - o.start); waited >= o.Wait {
+	if waited := nodetime.Duration(now - o.start); waited >= o.Wait {
 		return 0, false
 	}
 	period := o.PollPeriod
@@ -46,17 +46,6 @@ func (o *Options) pause(now int64) (time.Duration, bool) {
 		period = defaultPollPeriod
 	}
 	return min(o.Wait, period), true
-}
-
-// milliseconds converts without overflow.
-func milliseconds(ms int64) time.Duration {
-	switch {
-	case ms > math.MaxInt64/int64(time.Millisecond):
-		return math.MaxInt64
-	case ms < math.MinInt64/int64(time.Millisecond):
-		return math.MinInt64
-	}
-	return time.Duration(ms) * time.Millisecond
 }
 
 // ErrSyncWait is the error of a synchronous call that is asked to wait.
