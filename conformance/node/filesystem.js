@@ -4,6 +4,7 @@
 // make, without permissions. Failures are thrown as a Failure with Linux's code;
 // syscalls.js words them as Node does.
 
+const posix = require('path').posix;
 const { floorTo } = require('./times');
 
 // Where the world's root stands. The packages make paths absolute, so it needs a
@@ -112,7 +113,7 @@ class Filesystem {
     let node;
     if (flags === 'wx') {
       const place = this.walk(path, false);
-      if (place.slash || place.dot) fail('EISDIR');
+      if (place.slash) fail('EISDIR');
       if (place.node) fail('EEXIST');
       node = this.inode('file');
       this.insert(place.dir, place.name, node);
@@ -182,6 +183,7 @@ class Filesystem {
     this.changed(node);
   }
 
+  // Only other participants rename, and which error it is does not matter to them.
   rename(from, to) {
     const source = this.walk(from, false);
     const target = this.walk(to, false);
@@ -201,16 +203,10 @@ class Filesystem {
     this.insert(target.dir, target.name, source.node);
   }
 
-  readdir(path) {
-    const node = this.find(path, true);
-    if (node.type !== 'dir') fail('ENOTDIR');
-    return [...node.entries.keys()].sort();
-  }
-
   // Node resolves symlinks in JavaScript: lstat of each prefix, then stat of each
   // that is a link. The failure says which of the two it was, and of what. `path`
   // is absolute and has no dots.
-  realpath(path, depth = 0) {
+  realpath(path) {
     const names = path.split('/').filter((name) => name !== '');
     let base = '';
     for (let i = 0; i < names.length; i++) {
@@ -226,8 +222,8 @@ class Filesystem {
       const node = look('lstat');
       if (node.type !== 'symlink') continue;
       look('stat');
-      const target = require('path').posix.resolve(above || '/', node.to, ...names.slice(i + 1));
-      return this.realpath(target, depth + 1);
+      const target = posix.resolve(above || '/', node.to, ...names.slice(i + 1));
+      return this.realpath(target);
     }
     return base || '/';
   }

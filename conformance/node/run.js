@@ -64,12 +64,14 @@ async function run(scenario) {
 
     function done({ error, locked, release }) {
       if (ended) return;
-      if (error instanceof RangeError && error.message === OVERFLOW) {
-        // How deep the stack was is no behaviour. Only the fact is kept.
-        world.events.length = began;
-        end(`step ${index} overflowed the stack`);
-      }
       const result = { step: index, call: step.call, at: world.time, error: errorFields(error) };
+      if (error instanceof RangeError && error.message === OVERFLOW) {
+        // How deep the stack was is no behaviour, and what became of the options depends
+        // on it. Only the fact is kept.
+        world.events.length = began;
+        results[index] = result;
+        return end(`step ${index} overflowed the stack`);
+      }
       if (typeof locked === 'boolean') result.locked = locked;
       if (options && scenario.api === 'lockfile') result.options_after = pick(options, OPTIONS.lockfile);
       results[index] = result;

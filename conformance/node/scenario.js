@@ -109,6 +109,8 @@ function check(scenario) {
       age: Number.isFinite, mtime_age: Number.isFinite, ctime_age: Number.isFinite,
     });
     need((file.type === 'symlink') === (file.to !== undefined), where, 'to is for a symlink, and needed there');
+    const parents = path.split('/').slice(0, -1).map((_, i, names) => scenario.files[names.slice(0, i + 1).join('/')]);
+    need(parents.every((parent) => !parent || parent.type === 'dir'), where, 'is in something that is no directory');
   }
   (scenario.faults || []).forEach((fault, i) => {
     const where = `${name} faults[${i}]`;
