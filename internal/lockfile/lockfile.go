@@ -111,11 +111,9 @@ func (e *Engine) track(path string) {
 func (e *Engine) untrack(path string) {
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
-	if _, ok := e.tracked[path]; !ok {
-		return
-	}
+	before := len(e.tracked)
 	delete(e.tracked, path)
-	if len(e.tracked) == 0 {
+	if before > 0 && len(e.tracked) == 0 {
 		e.hook.Remove(e)
 	}
 }
