@@ -78,13 +78,13 @@ func (o *lockfileOptions) after(async bool) map[string]any {
 		return nil
 	}
 	if before, ok := o.object["retries"].(float64); ok && before != float64(o.engine.Retries) {
-		o.object["retries"] = o.engine.Retries
+		o.object["retries"] = float64(o.engine.Retries)
 	}
 	if before, ok := o.object["stale"].(float64); ok && duration(before) != o.engine.Stale {
 		if async {
 			o.object["stale"] = false // L9
 		} else {
-			o.object["stale"] = o.engine.Stale.Milliseconds() // L20
+			o.object["stale"] = float64(o.engine.Stale.Milliseconds()) // L20
 		}
 	}
 	return maps.Clone(o.object)
