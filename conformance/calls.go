@@ -2,13 +2,13 @@ package conformance
 
 import (
 	"errors"
-	"maps"
 	"path"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/seed-c461eb89/nodelock/internal/filesystem"
+	"github.com/seed-c461eb89/nodelock/internal/memoryfs"
 	"github.com/seed-c461eb89/nodelock/internal/nodeerror"
 	"github.com/seed-c461eb89/nodelock/internal/nodetime"
 )
@@ -79,7 +79,7 @@ func absolute(path string) string {
 	if strings.HasPrefix(path, "/") {
 		return path
 	}
-	return root + "/" + strings.Join(components(path), "/")
+	return root + "/" + strings.Join(memoryfs.Components(path), "/")
 }
 
 // fault counts a call and returns the fault that it meets, or nil.
@@ -100,7 +100,7 @@ func (w *World) fault(name, path, dest string) *Fault {
 }
 
 func samePath(a, b string) bool {
-	return slices.Equal(components(strings.TrimPrefix(a, root)), components(strings.TrimPrefix(b, root)))
+	return slices.Equal(memoryfs.Components(strings.TrimPrefix(a, root)), memoryfs.Components(strings.TrimPrefix(b, root)))
 }
 
 // simple makes a call of one path that has no result but its error.
@@ -116,7 +116,7 @@ func (w *World) openFile(path, flags string, op func(path string) (Handle, strin
 		return failed(code)
 	})
 	if err != nil {
-		delete(w.files.open, h)
+		w.files.Close(h)
 		return 0, err
 	}
 	return h, nil
@@ -124,28 +124,22 @@ func (w *World) openFile(path, flags string, op func(path string) (Handle, strin
 
 // OpenExclusive creates a file that must not exist, and opens it for writing.
 func (w *World) OpenExclusive(path string) (Handle, error) {
-	return w.openFile(path, "wx", w.files.openExclusive)
+	return w.openFile(path, "wx", w.files.OpenExclusive)
 }
 
 // OpenRead opens a file for reading. It follows symlinks.
 func (w *World) OpenRead(path string) (Handle, error) {
-	return w.openFile(path, "r", w.files.openRead)
+	return w.openFile(path, "r", w.files.OpenRead)
 }
 
 // Close closes a file, also where it reports an error.
 func (w *World) Close(h Handle) error {
-	return w.call("close", nil, w.pathOf(h), "", func() *failure {
-		if w.files.open[h] == nil {
-			return failed("EBADF")
-		}
-		delete(w.files.open, h)
-		return nil
-	})
+	return w.call("close", nil, w.pathOf(h), "", func() *failure { return failed(w.files.Close(h)) })
 }
 
 func (w *World) pathOf(h Handle) string {
-	if o := w.files.open[h]; o != nil {
-		return o.path
+	if o := w.files.Open(h); o != nil {
+		return o.Path
 	}
 	return ""
 }
@@ -153,25 +147,25 @@ func (w *World) pathOf(h Handle) string {
 // Fstat describes an open file.
 func (w *World) Fstat(h Handle) (stat Stat, err error) {
 	err = w.call("fstat", nil, w.pathOf(h), "", func() *failure {
-		o := w.files.open[h]
+		o := w.files.Open(h)
 		if o == nil {
 			return failed("EBADF")
 		}
-		stat = statOf(o.node)
+		stat = statOf(&w.files.Nodes[o.Node])
 		return nil
 	})
 	return stat, err
 }
 
-func statOf(node *inode) Stat {
-	return Stat{Type: node.kind, ModTime: time.Unix(0, node.mtime), ChangeTime: time.Unix(0, node.ctime)}
+func statOf(node *memoryfs.Node) Stat {
+	return Stat{Type: node.Kind, ModTime: time.Unix(0, node.Mtime), ChangeTime: time.Unix(0, node.Ctime)}
 }
 
 func (w *World) stat(name, path string, follow bool) (stat Stat, err error) {
 	err = w.call(name, []any{relative(path)}, path, "", func() *failure {
-		at, code := w.files.find(path, follow)
+		at, code := w.files.Find(path, follow)
 		if code == "" {
-			stat = statOf(at.node)
+			stat = statOf(&w.files.Nodes[at.Node])
 		}
 		return failed(code)
 	})
@@ -185,36 +179,37 @@ func (w *World) Stat(path string) (Stat, error) { return w.stat("stat", path, tr
 func (w *World) Lstat(path string) (Stat, error) { return w.stat("lstat", path, false) }
 
 // Unlink removes a name of a file that is no directory.
-func (w *World) Unlink(path string) error { return w.simple("unlink", path, w.files.unlink) }
+func (w *World) Unlink(path string) error { return w.simple("unlink", path, w.files.Unlink) }
 
 // Mkdir creates a directory.
 func (w *World) Mkdir(path string) error {
 	return w.simple("mkdir", path, func(path string) string {
-		return w.files.create(path, w.files.newNode(filesystem.Directory))
+		_, code := w.files.Create(path, filesystem.Directory, "")
+		return code
 	})
 }
 
 // Rmdir removes an empty directory.
-func (w *World) Rmdir(path string) error { return w.simple("rmdir", path, w.files.rmdir) }
+func (w *World) Rmdir(path string) error { return w.simple("rmdir", path, w.files.Rmdir) }
 
 // Link gives a file another name, which must not exist.
 func (w *World) Link(from, to string) error {
 	return w.call("link", []any{relative(from), relative(to)}, from, to, func() *failure {
-		return failed(w.files.link(from, to))
+		return failed(w.files.Link(from, to))
 	})
 }
 
 // Rename renames a file as rename(2) does.
 func (w *World) Rename(from, to string) error {
 	return w.call("rename", []any{relative(from), relative(to)}, from, to, func() *failure {
-		return failed(w.files.rename(from, to))
+		return failed(w.files.Rename(from, to))
 	})
 }
 
 // Utimes sets the times of a file to ms since 1970, as Node does for a Date.
 func (w *World) Utimes(path string, ms int64) error {
 	return w.call("utimes", []any{relative(path), ms - w.scenario.Epoch}, path, "", func() *failure {
-		return failed(w.files.utimes(path, nodetime.Stored(ms).UnixNano()))
+		return failed(w.files.Utimes(path, nodetime.Stored(ms).UnixNano()))
 	})
 }
 
@@ -222,7 +217,7 @@ func (w *World) Utimes(path string, ms int64) error {
 func (w *World) Realpath(path string) (resolved string, err error) {
 	err = w.call("realpath", []any{relative(path)}, path, "", func() *failure {
 		var f failure
-		resolved, f.code, f.call, f.path = w.files.realpath(path)
+		resolved, f.code, f.call, f.path = w.files.Realpath(path)
 		if f.code == "" {
 			return nil
 		}
@@ -248,15 +243,9 @@ func (w *World) Resolve(name string) (string, error) {
 // Readdir lists a directory, in the order of names that Node gives.
 func (w *World) Readdir(path string) (names []string, err error) {
 	err = w.call("readdir", []any{relative(path)}, path, "", func() *failure {
-		at, code := w.files.find(path, true)
-		switch {
-		case code != "":
-			return failed(code)
-		case at.node.kind != filesystem.Directory:
-			return failed("ENOTDIR")
-		}
-		names = slices.Sorted(maps.Keys(at.node.entries))
-		return nil
+		var code string
+		names, code = w.files.Readdir(path)
+		return failed(code)
 	})
 	return names, err
 }

@@ -35,8 +35,8 @@ var ErrNoRelease = errors.New("no release")
 // The error is not nil if the program could not be made, panicked, or did not end.
 func Run(s *Scenario, start func(*World) (Program, error)) (*Recording, error) {
 	w := newWorld(s)
-	if w.files.err != nil {
-		return nil, w.files.err
+	if w.filesErr != nil {
+		return nil, w.filesErr
 	}
 	var err error
 	if w.program, err = start(w); err != nil {
@@ -46,8 +46,8 @@ func Run(s *Scenario, start func(*World) (Program, error)) (*Recording, error) {
 	recording := &Recording{
 		Trace:   w.trace,
 		Results: w.results,
-		Disk:    w.files.disk(s.Epoch, milliseconds),
-		FDs:     len(w.files.open),
+		Disk:    disk(w.files, s.Epoch),
+		FDs:     len(w.files.Handles),
 	}
 	if recording.Trace == nil {
 		recording.Trace = []Event{}

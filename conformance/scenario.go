@@ -264,7 +264,8 @@ func (s *Scenario) checkFiles() error {
 		}
 	}
 	// Placing them finds parents that are no directories.
-	return newFiles(s).err
+	_, err := newFiles(s)
+	return err
 }
 
 func (s *Scenario) checkFaults() error {

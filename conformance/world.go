@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/seed-c461eb89/nodelock/internal/clock"
+	"github.com/seed-c461eb89/nodelock/internal/filesystem"
+	"github.com/seed-c461eb89/nodelock/internal/memoryfs"
 	"github.com/seed-c461eb89/nodelock/internal/nodetime"
 )
 
@@ -27,7 +29,8 @@ const maxEvents = 1_000_000
 // call is a synchronous form, and in the timers that it set, calls return at once.
 type World struct {
 	scenario *Scenario
-	files    *files
+	files    *memoryfs.FS
+	filesErr error // what is wrong with the files that the scenario lists
 	faults   []int // calls counted, by fault
 
 	now      int64 // virtual ms
@@ -97,12 +100,12 @@ func (q *eventQueue) Pop() any {
 func newWorld(s *Scenario) *World {
 	w := &World{
 		scenario: s,
-		files:    newFiles(s),
 		faults:   make([]int, len(s.Faults)),
 		wall:     s.Epoch,
 		tasks:    map[*task]struct{}{},
 		parked:   make(chan struct{}),
 	}
+	w.files, w.filesErr = newFiles(s)
 	for i := range s.World {
 		e := &s.World[i]
 		w.schedule(e.At, worldEvent, func() { w.happen(e) })
@@ -146,7 +149,7 @@ func (w *World) run() {
 		if e.due > w.now {
 			w.wall += e.due - w.now
 			w.now = e.due
-			w.files.now = w.wall * 1e6
+			w.files.Now = w.wall * 1e6
 		}
 		e.run()
 	}
@@ -156,22 +159,20 @@ func (w *World) run() {
 func (w *World) happen(e *WorldEvent) {
 	switch e.Do {
 	case "create":
-		node := w.files.newNode(kinds[e.Type])
-		node.to = e.To
-		w.files.create(e.Path, node)
+		w.files.Create(e.Path, kinds[e.Type], e.To)
 	case "mkdir":
-		w.files.create(e.Path, w.files.newNode(kinds["dir"]))
+		w.files.Create(e.Path, filesystem.Directory, "")
 	case "unlink":
-		w.files.unlink(e.Path)
+		w.files.Unlink(e.Path)
 	case "rmdir":
-		w.files.rmdir(e.Path)
+		w.files.Rmdir(e.Path)
 	case "rename":
-		w.files.rename(e.Path, e.To)
+		w.files.Rename(e.Path, e.To)
 	case "touch":
-		w.files.utimes(e.Path, (w.wall+e.Skew)*1e6)
+		w.files.Utimes(e.Path, (w.wall+e.Skew)*1e6)
 	case "jump":
 		w.wall += e.By
-		w.files.now = w.wall * 1e6
+		w.files.Now = w.wall * 1e6
 	}
 }
 
