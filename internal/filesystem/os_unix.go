@@ -77,13 +77,7 @@ func stat(path string) (stat Stat, err error) {
 	return stat, err
 }
 
-func lstat(path string) (Stat, error) {
-	stat, _, err := identify(path)
-	return stat, err
-}
-
-// identify is lstat with what tells a file from all others.
-func identify(path string) (stat Stat, id identity, err error) {
+func lstat(path string) (stat Stat, err error) {
 	var st unix.Stat_t
 	for {
 		if err = unix.Lstat(path, &st); err != unix.EINTR {
@@ -91,9 +85,9 @@ func identify(path string) (stat Stat, id identity, err error) {
 		}
 	}
 	if err == nil {
-		stat, id = statOf(&st), identity{uint64(st.Dev), st.Ino}
+		stat = statOf(&st)
 	}
-	return stat, id, err
+	return stat, err
 }
 
 func statOf(st *unix.Stat_t) Stat {

@@ -113,12 +113,6 @@ func lstat(path string) (Stat, error) {
 	return s, nil
 }
 
-// identify is lstat: what would tell a file from all others, Node does not use here.
-func identify(path string) (Stat, identity, error) {
-	s, err := lstat(path)
-	return s, identity{}, err
-}
-
 // Unlinking a directory is refused with EPERM, and removing what is none with ENOENT.
 
 func unlink(path string) error { return remove(path, false) }

@@ -7,15 +7,8 @@ import (
 	"strings"
 )
 
-const (
-	// identified says that identify tells files apart.
-	identified = true
-	// checksRoot says that realpath looks at the root too.
-	checksRoot = false
-)
-
-// An identity tells a file from all others.
-type identity struct{ device, inode uint64 }
+// checksRoot says that realpath looks at the root too.
+const checksRoot = false
 
 // resolve returns p as an absolute path without ".", ".." and doubled or trailing
 // slashes, p being relative to the absolute path base.

@@ -6,15 +6,8 @@ import (
 	"syscall"
 )
 
-const (
-	// identified says that identify tells files apart. Node does not ask on Windows.
-	identified = false
-	// checksRoot says that realpath looks at the root too.
-	checksRoot = true
-)
-
-// An identity would tell a file from all others.
-type identity struct{}
+// checksRoot says that realpath looks at the root too.
+const checksRoot = true
 
 // resolve returns p as an absolute path without ".", ".." and doubled or trailing
 // separators, p being relative to the absolute path base. Unlike GetFullPathName it

@@ -1,7 +1,6 @@
 package filesystem
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/seed-c461eb89/nodelock/internal/nodeerror"
@@ -17,14 +16,11 @@ func (OS) Realpath(path string) (string, error) {
 	if strings.IndexByte(path, 0) >= 0 {
 		return "", nodeerror.NullByte("realpath", path)
 	}
-	base := ""
-	if !isAbsolute(path) {
-		var err error
-		if base, err = (OS{}).Getwd(); err != nil {
-			return "", err
-		}
+	path, err := OS{}.Resolve(path)
+	if err != nil {
+		return "", err
 	}
-	return realpath(resolve(base, path))
+	return realpath(path)
 }
 
 // maxLinks bounds how many links realpath replaces. Node has no bound; without one,
@@ -33,13 +29,11 @@ const maxLinks = 10000
 
 // realpath is Realpath for a path that resolve has returned.
 func realpath(p string) (string, error) {
-	var (
-		hard    []string                // paths seen not to be links
-		targets = map[identity]string{} // what the links seen so far hold
-		links   = 0
-	)
-	pos, err := passRoot(p, &hard)
-	for err == nil && pos < len(p) {
+	pos, err := startOver(p, "")
+	if err != nil {
+		return "", err
+	}
+	for links := 0; pos < len(p); {
 		// The component is p[pos:end]; what comes before it has no links.
 		end := pos
 		for end < len(p) && !isSeparator(p[end]) {
@@ -47,56 +41,50 @@ func realpath(p string) (string, error) {
 		}
 		before, name := p[:pos], p[:end]
 		pos = min(end+1, len(p))
-		// Only after starting over is there anything to be met again.
-		if links > 0 && slices.Contains(hard, name) {
-			continue
-		}
-		stat, id, err := identify(name)
+		s, err := lstat(name)
 		if err != nil {
 			return "", failed("lstat", name, err)
 		}
-		if stat.Type != Symlink {
-			hard = append(hard, name)
+		if s.Type != Symlink {
 			continue
 		}
 		if links++; links > maxLinks {
 			return "", failed("stat", name, codedError("ELOOP"))
 		}
-		target, known := targets[id]
-		if !known || !identified {
-			if target, err = follow(name); err != nil {
-				return "", err
-			}
-			targets[id] = target
+		if _, err := stat(name); err != nil {
+			return "", failed("stat", name, err)
+		}
+		target, err := readlink(name)
+		if err != nil {
+			return "", failed("readlink", name, err)
 		}
 		p = resolve(resolve(before, target), p[pos:])
-		if pos, err = passRoot(p, &hard); err != nil {
+		if pos, err = startOver(p, before); err != nil {
 			return "", err
 		}
 	}
-	return p, err
+	return p, nil
 }
 
-// follow returns what a link holds, if it leads anywhere.
-func follow(name string) (target string, err error) {
-	if _, err := stat(name); err != nil {
-		return "", failed("stat", name, err)
-	}
-	if target, err = readlink(name); err != nil {
-		return "", failed("readlink", name, err)
-	}
-	return target, nil
-}
-
-// passRoot returns where the first component of p starts. On Windows it looks whether
-// the drive is there.
-func passRoot(p string, hard *[]string) (int, error) {
-	root := p[:rootLength(p)]
-	if checksRoot && !slices.Contains(*hard, root) {
-		if _, err := lstat(root); err != nil {
-			return 0, failed("lstat", root, err)
+// startOver returns where to go on in p: after what p has in common with the path
+// before, which has no links, or else after p's root. On Windows a new root must be
+// there. (Node remembers all the components that it has seen and asks for none of them
+// twice, which is the same path with a call less here and there.)
+func startOver(p, before string) (int, error) {
+	pos := 0
+	for i := 0; i < len(p) && i < len(before) && p[i] == before[i]; i++ {
+		if isSeparator(p[i]) {
+			pos = i + 1
 		}
-		*hard = append(*hard, root)
 	}
-	return len(root), nil
+	root := rootLength(p)
+	if pos >= root {
+		return pos, nil
+	}
+	if checksRoot {
+		if _, err := lstat(p[:root]); err != nil {
+			return 0, failed("lstat", p[:root], err)
+		}
+	}
+	return root, nil
 }
