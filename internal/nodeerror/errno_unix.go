@@ -77,6 +77,7 @@ var errnos = append([]knownErrno{
 	{syscall.ENETUNREACH, "ENETUNREACH"},
 	{syscall.ENOBUFS, "ENOBUFS"},
 	{syscall.ENODEV, "ENODEV"},
+	{syscall.ENOEXEC, "ENOEXEC"},
 	{syscall.ENOMEM, "ENOMEM"},
 	{syscall.ENOPROTOOPT, "ENOPROTOOPT"},
 	{syscall.ENOSYS, "ENOSYS"},

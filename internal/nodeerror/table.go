@@ -81,6 +81,7 @@ var table = [...]entry{
 	{"ENODATA", -61, "no data available"},
 	{"ENODEV", -19, "no such device"},
 	{"ENOENT", -2, "no such file or directory"},
+	{"ENOEXEC", -8, "exec format error"},
 	{"ENOMEM", -12, "not enough memory"},
 	{"ENONET", -64, "machine is not on the network"},
 	{"ENOPROTOOPT", -92, "protocol not available"},
