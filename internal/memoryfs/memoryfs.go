@@ -251,13 +251,20 @@ func (f *FS) walkFrom(trail []int32, path string, follow bool, links *int) (Plac
 	return here, ""
 }
 
-// Find is Walk for what must be there.
+// Find is Walk for what must be there. A path that ends in a slash must lead to a
+// directory.
 func (f *FS) Find(path string, follow bool) (Place, string) {
-	at, code := f.Walk(path, follow)
-	if code == "" && at.Node == None {
-		code = "ENOENT"
+	slash := strings.HasSuffix(path, "/")
+	at, code := f.Walk(path, follow || slash)
+	switch {
+	case code != "":
+		return at, code
+	case at.Node == None:
+		return at, "ENOENT"
+	case slash && f.Nodes[at.Node].Kind != filesystem.Directory:
+		return at, "ENOTDIR"
 	}
-	return at, code
+	return at, ""
 }
 
 func (f *FS) changed(dir int32) {
@@ -288,11 +295,16 @@ func (f *FS) hasEntries(dir int32) bool {
 // Create makes a file of any type where there is none.
 func (f *FS) Create(path string, kind filesystem.Type, to string) (int32, string) {
 	at, code := f.Walk(path, false)
+	slash := strings.HasSuffix(path, "/")
 	switch {
 	case code != "":
 		return None, code
+	case slash && kind == filesystem.File:
+		return None, "EISDIR"
 	case at.Node != None:
 		return None, "EEXIST"
+	case slash && kind == filesystem.Symlink:
+		return None, "ENOENT"
 	}
 	node := f.newNode(kind)
 	f.Nodes[node].To = to
@@ -472,6 +484,8 @@ func (f *FS) Link(from, to string) string {
 		return code
 	case target.Node != None:
 		return "EEXIST"
+	case strings.HasSuffix(to, "/"):
+		return "ENOENT"
 	case f.Nodes[source.Node].Kind == filesystem.Directory:
 		return "EPERM"
 	}
