@@ -44,6 +44,7 @@ func (w *World) call(name string, args []any, path, dest string, perform func() 
 		return errClosed
 	}
 	fault := w.fault(name, path, dest)
+	w.failing = fault != nil
 	var result *failure
 	if fault == nil || fault.After || name == "close" {
 		result = perform()
@@ -113,10 +114,13 @@ func (w *World) openFile(path, flags string, op func(path string) (Handle, strin
 	err := w.call("open", []any{relative(path), flags}, path, "", func() *failure {
 		var code string
 		h, code = op(path)
+		if w.failing {
+			// The program will not hear of the descriptor, so it must not be left open.
+			w.files.Close(h)
+		}
 		return failed(code)
 	})
 	if err != nil {
-		w.files.Close(h)
 		return 0, err
 	}
 	return h, nil

@@ -32,6 +32,7 @@ type World struct {
 	files    *memoryfs.FS
 	filesErr error // what is wrong with the files that the scenario lists
 	faults   []int // calls counted, by fault
+	failing  bool  // the call that is being performed will report an error
 
 	now      int64 // virtual ms
 	wall     int64 // the wall clock, in ms since 1970
