@@ -66,7 +66,7 @@ func (e *Error) Error() string {
 
 func pathGiven(call string) bool {
 	switch call {
-	case "", "close", "fstat", "read", "write", "kill", "uv_cwd":
+	case "", "close", "fstat", "futime", "read", "write", "kill", "uv_cwd":
 		return false
 	}
 	return true
