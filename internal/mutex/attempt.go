@@ -1,0 +1,144 @@
+package mutex
+
+import (
+	"context"
+	"path/filepath"
+	"time"
+
+	"github.com/seed-c461eb89/nodelock/internal/filesystem"
+	"github.com/seed-c461eb89/nodelock/internal/nodeerror"
+	"github.com/seed-c461eb89/nodelock/internal/nodetime"
+)
+
+// rounds is how often an attempt starts over because what was at the path has gone.
+const rounds = 3
+
+// attempt makes one attempt: a lock that is held, or nil if another has it.
+func (m *Mutex) attempt(ctx context.Context, path string) (*lease, error) {
+	l := m.newLease(path)
+	g, err := m.guardDirectory(ctx, l.directory, tryPatience, nil)
+	if err == errGuardBusy {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	taken, err := l.take(g.held)
+	g.end()
+	if !taken {
+		return nil, err
+	}
+	if l.reclaimed && m.options.Settle > 0 {
+		return l.settle(ctx)
+	}
+	return l, nil
+}
+
+func (m *Mutex) newLease(path string) *lease {
+	directory, _ := filepath.Split(path)
+	return &lease{Mutex: m, path: path, directory: directory}
+}
+
+// take takes the lock if it is free or stale.
+//
+// It is guarded: nobody who uses this engine judges, removes or renews a lock between
+// any two of these calls. Somebody who does not may
+//
+//   - create the lock first: then it is his;
+//   - remove it after it was judged: it is created then;
+//   - replace or renew it after it was judged: then the claim fails;
+//   - create it after it was removed: then it is his;
+//   - remove the lock that was just created, because he judged the one before it. Nothing
+//     prevents that. The next look, after Settle or at the heartbeat, finds out.
+func (l *lease) take(guarded bool) (bool, error) {
+	for range rounds {
+		pin, err := l.target.create(l.engine.filesystem, l.path)
+		switch {
+		case err == nil:
+			return l.pinned(pin)
+		case err == errGone:
+			continue
+		case nodeerror.Code(err) != "EEXIST":
+			return false, err
+		}
+		v, err := l.takeover(guarded)
+		switch v {
+		case another:
+			return false, err
+		case removed:
+			l.reclaimed = true
+		}
+	}
+	return false, nil
+}
+
+// pinned takes note of what has been created.
+func (l *lease) pinned(pin filesystem.Handle) (bool, error) {
+	files := l.engine.filesystem
+	stat, id, err := files.FstatIdentity(pin)
+	if err != nil {
+		_ = files.Close(pin)
+		_ = l.target.remove(files, l.path)
+		return false, err
+	}
+	l.pin, l.mark, l.renewed = pin, markOf(stat, id), l.engine.now()
+	return true, nil
+}
+
+// takeover removes the lock at the path if it is stale. It returns gone if there is none,
+// and another if it is not stale, or not that one.
+func (l *lease) takeover(guarded bool) (verdict, error) {
+	files := l.engine.filesystem
+	h, err := files.Pin(l.path)
+	if nodeerror.Code(err) == "ENOENT" {
+		return gone, nil
+	}
+	if err != nil {
+		return another, err
+	}
+	// Closed only when the claim is over, so that the identity cannot be reused.
+	defer files.Close(h)
+	stat, id, err := files.FstatIdentity(h)
+	switch {
+	case err != nil:
+		return another, err
+	case stat.Type != l.target.kind():
+		return another, l.target.wrong(l.path, stat.Type)
+	case !l.stale(stat):
+		return another, nil
+	}
+	return l.claim(guarded).remove(markOf(stat, id))
+}
+
+// stale says whether a lock may be taken over (L7, P6).
+func (l *lease) stale(stat filesystem.Stat) bool {
+	age := l.engine.since(nodetime.Milliseconds(l.target.filetime(stat)))
+	return l.options.Stale > 0 && age > l.options.Stale
+}
+
+func (l *lease) claim(guarded bool) *claim {
+	return &claim{l.engine, l.target.protocol, l.path, aside(l.path), guarded, max(l.options.Stale, leastPatience)}
+}
+
+// leastPatience is how long what lies aside is left alone without a guard, at least.
+const leastPatience = 2 * time.Second
+
+// settle waits and looks whether a lock that was taken over is still there. A
+// participant that knows no guard, and judged the lock before, has removed it by then if
+// it ever does.
+func (l *lease) settle(ctx context.Context) (*lease, error) {
+	waitErr := l.engine.clock.Wait(ctx, l.options.Settle)
+	if waitErr != nil {
+		_ = l.release(releasePatience)
+		return nil, waitErr
+	}
+	found, err := l.claim(false).look(l.path)
+	if err == nil && l.engine.is(found, l.mark) {
+		return l, nil
+	}
+	_ = l.engine.filesystem.Close(l.pin)
+	if nodeerror.Code(err) == "ENOENT" {
+		err = nil
+	}
+	return nil, err
+}

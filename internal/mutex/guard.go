@@ -1,0 +1,79 @@
+package mutex
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/seed-c461eb89/nodelock/internal/filesystem"
+)
+
+// The guard is busy for some microseconds at a time, unless its holder is stopped. So
+// the pauses between attempts to get it start short, double, and stay at the longest.
+const (
+	shortestPause = time.Millisecond
+	longestPause  = 32 * time.Millisecond
+)
+
+// How long a call tries to get the guard that no context bounds.
+const (
+	tryPatience     = time.Second
+	releasePatience = 5 * time.Second
+	cleanPatience   = 100 * time.Millisecond
+)
+
+// errGuardBusy is the error of a call that could not get the guard in time: its holder
+// is stopped, or hangs in a system call.
+var errGuardBusy = errors.New("the lock's directory is guarded by another process, which does not go on")
+
+// A guard is the right to a guarded section.
+type guard struct {
+	engine *Engine
+	handle filesystem.Handle
+	// held is not set where the filesystem has no guard.
+	held bool
+}
+
+// guardDirectory waits for the guard. Before each pause it calls busy, unless that is
+// nil, and gives up with its error. A patience that is not 0 is how long it waits.
+func (m *Mutex) guardDirectory(ctx context.Context, directory string, patience time.Duration, busy func() error) (guard, error) {
+	e := m.engine
+	if e.Omit&Guard != 0 {
+		return guard{}, nil
+	}
+	var waited time.Duration
+	for pause := shortestPause; ; pause = min(2*pause, longestPause) {
+		h, err := e.filesystem.TryGuard(directory)
+		switch err {
+		case nil:
+			m.guarded.Store(true)
+			return guard{e, h, true}, nil
+		case filesystem.ErrUnguardable:
+			m.guarded.Store(false)
+			return guard{}, nil
+		case filesystem.ErrGuarded:
+		default:
+			return guard{}, err
+		}
+		if busy != nil {
+			if err := busy(); err != nil {
+				return guard{}, err
+			}
+		}
+		d := shortestPause + time.Duration(e.Random()*float64(pause))
+		if patience != 0 && waited >= patience {
+			return guard{}, errGuardBusy
+		}
+		waited += d
+		if err := e.clock.Wait(ctx, d); err != nil {
+			return guard{}, err
+		}
+	}
+}
+
+// end ends the guarded section.
+func (g guard) end() {
+	if g.held {
+		_ = g.engine.filesystem.Unguard(g.handle)
+	}
+}

@@ -1,0 +1,361 @@
+package mutex
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/seed-c461eb89/nodelock/internal/clock"
+	"github.com/seed-c461eb89/nodelock/internal/exithook"
+	"github.com/seed-c461eb89/nodelock/internal/filesystem"
+	"github.com/seed-c461eb89/nodelock/internal/nodeerror"
+)
+
+// A registry is an exit hook that counts.
+type registry struct {
+	mutex sync.Mutex
+	there map[exithook.Cleaner]int
+}
+
+func (r *registry) Add(c exithook.Cleaner)    { r.count(c, 1) }
+func (r *registry) Remove(c exithook.Cleaner) { r.count(c, -1) }
+
+func (r *registry) count(c exithook.Cleaner, by int) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	if r.there == nil {
+		r.there = map[exithook.Cleaner]int{}
+	}
+	r.there[c] += by
+	if r.there[c] == 0 {
+		delete(r.there, c)
+	}
+}
+
+// participant returns an engine, which is what a process has. Calls that replace those
+// of the system are in files.
+func participant(files Filesystem) (*Engine, *registry) {
+	if files == nil {
+		files = filesystem.OS{}
+	}
+	hook := new(registry)
+	return New(files, clock.System{}, hook), hook
+}
+
+var quick = Options{Stale: 2 * time.Second, Update: 50 * time.Millisecond, Poll: 2 * time.Millisecond}
+
+// protocols are the two, with a function that makes a lock as a Node program does.
+var protocols = []struct {
+	name   string
+	target func(path string) Target
+	make   func(path string) error
+}{
+	{"lockfile", func(path string) Target { return Lockfile(path, func() bool { return false }) }, func(path string) error {
+		return os.WriteFile(path, nil, 0o666)
+	}},
+	{"properlockfile", func(path string) Target {
+		return ProperLockfile(filepath.Dir(path), path, false)
+	}, func(path string) error { return os.Mkdir(path, 0o777) }},
+}
+
+func each(t *testing.T, f func(t *testing.T, p Target, path string, makeLock func() error)) {
+	for _, p := range protocols {
+		t.Run(p.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "x.lock")
+			before := descriptors(t)
+			f(t, p.target(path), path, func() error { return p.make(path) })
+			if after := descriptors(t); after != before {
+				t.Errorf("%d descriptors are open, %d were", after, before)
+			}
+		})
+	}
+}
+
+// descriptors returns how many this process has open.
+func descriptors(t *testing.T) int {
+	t.Helper()
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return 0
+	}
+	return len(entries)
+}
+
+// makeStale makes a lock whose holder is dead.
+func makeStale(t *testing.T, path string, makeLock func() error) {
+	t.Helper()
+	must(t, makeLock())
+	age(t, path, time.Hour)
+}
+
+func age(t *testing.T, path string, by time.Duration) {
+	t.Helper()
+	then := time.Now().Add(-by)
+	must(t, os.Chtimes(path, then, then))
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func coded(t *testing.T, err error, code string) {
+	t.Helper()
+	if nodeerror.Code(err) != code {
+		t.Errorf("%v; want %s", err, code)
+	}
+}
+
+// only checks what there is beside the lock.
+func only(t *testing.T, path string, want ...string) {
+	t.Helper()
+	entries, err := os.ReadDir(filepath.Dir(path))
+	must(t, err)
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	if len(names) != len(want) {
+		t.Errorf("there is %q; want %q", names, want)
+		return
+	}
+	for i := range want {
+		if names[i] != want[i] {
+			t.Errorf("there is %q; want %q", names, want)
+		}
+	}
+}
+
+func TestLockAndUnlock(t *testing.T) {
+	each(t, func(t *testing.T, target Target, path string, _ func() error) {
+		e, hook := participant(nil)
+		m := e.Mutex(target, quick)
+		other, _ := participant(nil)
+		held, unlock, err := m.Lock(t.Context())
+		must(t, err)
+		if m.Reclaimed() || !m.Guarded() {
+			t.Errorf("reclaimed %v, guarded %v", m.Reclaimed(), m.Guarded())
+		}
+		only(t, path, "x.lock")
+		for _, engine := range []*Engine{e, other} {
+			_, _, err = engine.Mutex(target, quick).TryLock(t.Context())
+			if nodeerror.Code(err) != nodeerror.Code(target.held(path)) {
+				t.Errorf("TryLock: %v", err)
+			}
+		}
+		// Heartbeats.
+		stat, err := os.Stat(path)
+		must(t, err)
+		time.Sleep(150 * time.Millisecond)
+		later, err := os.Stat(path)
+		must(t, err)
+		if !later.ModTime().After(stat.ModTime()) {
+			t.Error("no heartbeat")
+		}
+		must(t, held.Err())
+		if len(hook.there) != 1 {
+			t.Errorf("the exit hook has %d", len(hook.there))
+		}
+		must(t, unlock())
+		must(t, unlock())
+		coded(t, context.Cause(held), "ERELEASED")
+		only(t, path)
+		if len(hook.there) != 0 || len(e.turns) != 0 || len(e.held) != 0 {
+			t.Error("something is left in memory")
+		}
+		_, unlock, err = other.Mutex(target, quick).TryLock(t.Context())
+		must(t, err)
+		must(t, unlock())
+	})
+}
+
+func TestTakeover(t *testing.T) {
+	each(t, func(t *testing.T, target Target, path string, makeLock func() error) {
+		makeStale(t, path, makeLock)
+		o := quick
+		o.Settle = time.Millisecond
+		e, _ := participant(nil)
+		m := e.Mutex(target, o)
+		_, unlock, err := m.TryLock(t.Context())
+		must(t, err)
+		if !m.Reclaimed() {
+			t.Error("not reclaimed")
+		}
+		only(t, path, "x.lock")
+		must(t, unlock())
+		only(t, path)
+
+		o.Stale = 0
+		makeStale(t, path, makeLock)
+		if _, _, err := e.Mutex(target, o).TryLock(t.Context()); err == nil {
+			t.Error("taken over without a threshold")
+		}
+		must(t, os.Remove(path))
+		_, unlock, err = m.TryLock(t.Context())
+		must(t, err)
+		if m.Reclaimed() {
+			t.Error("reclaimed")
+		}
+		must(t, unlock())
+	})
+}
+
+// A lock that is removed, replaced or touched by others is lost, and what is there is
+// left alone.
+func TestLost(t *testing.T) {
+	each(t, func(t *testing.T, target Target, path string, makeLock func() error) {
+		for name, lose := range map[string]func(){
+			"removed":  func() { must(t, os.Remove(path)) },
+			"replaced": func() { must(t, os.Remove(path)); must(t, makeLock()) },
+			"touched":  func() { age(t, path, time.Minute) },
+		} {
+			for _, how := range []string{"heartbeat", "unlock"} {
+				o := quick
+				if how == "unlock" {
+					o.Update = time.Hour
+				}
+				e, _ := participant(nil)
+				held, unlock, err := e.Mutex(target, o).Lock(t.Context())
+				must(t, err)
+				lose()
+				stat, statErr := os.Stat(path)
+				if how == "heartbeat" {
+					select {
+					case <-held.Done():
+					case <-time.After(5 * time.Second):
+						t.Errorf("%s: the holder is not told", name)
+					}
+				}
+				for range 2 {
+					coded(t, unlock(), "ECOMPROMISED")
+				}
+				if !errors.Is(context.Cause(held), ErrCompromised) {
+					t.Errorf("%s: %v", name, context.Cause(held))
+				}
+				if statErr != nil {
+					only(t, path)
+					continue
+				}
+				after, err := os.Stat(path)
+				if err != nil || !os.SameFile(stat, after) || !after.ModTime().Equal(stat.ModTime()) {
+					t.Errorf("%s, %s: what is at the path is not left alone: %v", name, how, err)
+				}
+				must(t, os.Remove(path))
+				if len(e.turns) != 0 || len(e.held) != 0 {
+					t.Error("something is left in memory")
+				}
+			}
+		}
+	})
+}
+
+func TestCancelled(t *testing.T) {
+	each(t, func(t *testing.T, target Target, path string, _ func() error) {
+		why := errors.New("why")
+		e, _ := participant(nil)
+		other, _ := participant(nil)
+		_, unlock, err := e.Mutex(target, quick).Lock(t.Context())
+		must(t, err)
+		for _, engine := range []*Engine{e, other} {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			time.AfterFunc(30*time.Millisecond, func() { cancel(why) })
+			if _, _, err := engine.Mutex(target, quick).Lock(ctx); err != why {
+				t.Errorf("%v; want %v", err, why)
+			}
+			if _, _, err := engine.Mutex(target, quick).Lock(ctx); err != why {
+				t.Errorf("%v; want %v", err, why)
+			}
+		}
+		must(t, unlock())
+		only(t, path)
+		if len(e.turns) != 0 || len(other.turns) != 0 {
+			t.Error("turns are left")
+		}
+	})
+}
+
+func TestFirstComeFirstServed(t *testing.T) {
+	each(t, func(t *testing.T, target Target, path string, _ func() error) {
+		e, _ := participant(nil)
+		_, unlock, err := e.Mutex(target, quick).Lock(t.Context())
+		must(t, err)
+		const n = 20
+		served := make(chan int, n)
+		var group sync.WaitGroup
+		for i := range n {
+			group.Go(func() {
+				_, unlock, err := e.Mutex(target, quick).Lock(t.Context())
+				if err != nil {
+					t.Error(err)
+				}
+				served <- i
+				if err := unlock(); err != nil {
+					t.Error(err)
+				}
+			})
+			for waiting := 0; waiting <= i; {
+				time.Sleep(100 * time.Microsecond)
+				e.mutex.Lock()
+				for _, q := range e.turns {
+					waiting = len(q.waiting)
+				}
+				e.mutex.Unlock()
+			}
+		}
+		must(t, unlock())
+		for i := range n {
+			if got := <-served; got != i {
+				t.Errorf("%d is served as number %d", got, i)
+			}
+		}
+		group.Wait()
+		if len(e.turns) != 0 {
+			t.Error("a turn is left")
+		}
+	})
+}
+
+// Many engines, which are many processes to each other, and one stale lock after the
+// other: one takes it over, and nobody holds it together with him.
+func TestStormInProcess(t *testing.T) {
+	each(t, func(t *testing.T, target Target, path string, makeLock func() error) {
+		for range 30 {
+			makeStale(t, path, makeLock)
+			var inside, reclaimed atomic.Int32
+			var group sync.WaitGroup
+			for range 8 {
+				group.Go(func() {
+					e, _ := participant(nil)
+					m := e.Mutex(target, quick)
+					_, unlock, err := m.Lock(t.Context())
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					if inside.Add(1) != 1 {
+						t.Error("two owners")
+					}
+					if m.Reclaimed() {
+						reclaimed.Add(1)
+					}
+					inside.Add(-1)
+					if err := unlock(); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			group.Wait()
+			if n := reclaimed.Load(); n != 1 {
+				t.Errorf("%d have reclaimed one lock", n)
+			}
+			only(t, path)
+		}
+	})
+}

@@ -1,0 +1,159 @@
+package mutex
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/seed-c461eb89/nodelock/internal/filesystem"
+	"github.com/seed-c461eb89/nodelock/internal/nodeerror"
+)
+
+// A Target is a lock of one of the protocols: what is to be at which path.
+type Target struct {
+	protocol
+	// locate returns the path of the lock, which is absolute and has no links but, where
+	// it is not made of a file's, the last component.
+	locate func(Filesystem) (string, error)
+}
+
+// errGone says that a lock was created, and removed by somebody else.
+var errGone = errors.New("mutex: the lock is gone again")
+
+// A protocol is what differs from one to the other.
+type protocol interface {
+	// create makes the lock and opens it.
+	create(files Filesystem, path string) (filesystem.Handle, error)
+	// remove removes what is a lock's by its type.
+	remove(files Filesystem, path string) error
+	// kind is the lock's type, and wrong the error of a path that has another.
+	kind() filesystem.Type
+	wrong(path string, is filesystem.Type) error
+	// filetime is when the lock was renewed last.
+	filetime(filesystem.Stat) time.Time
+	// held is the error of a lock that somebody else has.
+	held(path string) error
+	// linkable says that a lock can have a second name.
+	linkable() bool
+}
+
+// Lockfile is the lock file path. ByCtime says whether its age is counted from the ctime,
+// and else from the mtime; it is asked each time.
+func Lockfile(path string, byCtime func() bool) Target {
+	return Target{file{byCtime}, func(files Filesystem) (string, error) {
+		if path == "" {
+			return "", nodeerror.FromCode("ENOENT", "open", "", "")
+		}
+		return canonical(files, path)
+	}}
+}
+
+// ProperLockfile is the lock directory of a file, or lockfilePath if it is not empty. The
+// file is resolved as realpath does, so that it must be there, or if noRealpath is set
+// made absolute only.
+func ProperLockfile(path, lockfilePath string, noRealpath bool) Target {
+	return Target{directory{}, func(files Filesystem) (string, error) {
+		resolve := files.Realpath
+		if noRealpath {
+			resolve = func(path string) (string, error) { return canonical(files, path) }
+		}
+		resolved, err := resolve(path)
+		if err != nil {
+			return "", err
+		}
+		if lockfilePath != "" {
+			return canonical(files, lockfilePath)
+		}
+		return resolved + ".lock", nil
+	}}
+}
+
+// canonical returns an absolute path to the same name, without links on the way.
+func canonical(files Filesystem, path string) (string, error) {
+	path, err := files.Resolve(path)
+	if err != nil {
+		return "", err
+	}
+	directory, name := filepath.Split(path)
+	if directory, err = files.Realpath(directory); err != nil {
+		return "", err
+	}
+	return join(directory, name), nil
+}
+
+// join puts a name below a directory.
+func join(directory, name string) string {
+	switch {
+	case strings.HasSuffix(directory, "/"), strings.HasSuffix(directory, `\`) && filepath.Separator == '\\':
+		return directory + name
+	case strings.HasPrefix(directory, "/"):
+		return directory + "/" + name
+	}
+	return directory + string(filepath.Separator) + name
+}
+
+// file is the protocol of lockfile.
+type file struct{ byCtime func() bool }
+
+func (file) create(files Filesystem, path string) (filesystem.Handle, error) {
+	return files.OpenExclusive(path)
+}
+
+func (file) remove(files Filesystem, path string) error { return files.Unlink(path) }
+func (file) kind() filesystem.Type                      { return filesystem.File }
+func (file) linkable() bool                             { return true }
+func (file) held(path string) error                     { return nodeerror.FromCode("EEXIST", "open", path, "") }
+
+func (file) wrong(path string, is filesystem.Type) error {
+	code := "EEXIST"
+	switch is {
+	case filesystem.Directory:
+		code = "EISDIR"
+	case filesystem.Symlink:
+		code = "ELOOP"
+	}
+	return nodeerror.FromCode(code, "open", path, "")
+}
+
+func (f file) filetime(s filesystem.Stat) time.Time {
+	if f.byCtime() {
+		return s.ChangeTime
+	}
+	return s.ModTime
+}
+
+// directory is the protocol of proper-lockfile.
+type directory struct{}
+
+// create leaves a moment between making the directory and opening it. Nobody who uses
+// this engine comes between, since that is guarded; what a Node program has removed by
+// then is errGone.
+func (directory) create(files Filesystem, path string) (filesystem.Handle, error) {
+	if err := files.Mkdir(path); err != nil {
+		return 0, err
+	}
+	h, err := files.PinDirectory(path)
+	if nodeerror.Code(err) == "ENOENT" {
+		return 0, errGone
+	}
+	if err != nil {
+		_ = files.Rmdir(path)
+	}
+	return h, err
+}
+
+func (directory) remove(files Filesystem, path string) error { return files.Rmdir(path) }
+func (directory) kind() filesystem.Type                      { return filesystem.Directory }
+func (directory) linkable() bool                             { return false }
+func (directory) filetime(s filesystem.Stat) time.Time       { return s.ModTime }
+
+func (directory) wrong(path string, _ filesystem.Type) error {
+	return nodeerror.FromCode("ENOTDIR", "rmdir", path, "")
+}
+
+func (directory) held(path string) error {
+	err := *ErrLocked
+	err.File = strings.TrimSuffix(path, ".lock")
+	return &err
+}

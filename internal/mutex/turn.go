@@ -1,0 +1,61 @@
+package mutex
+
+import (
+	"context"
+	"errors"
+	"slices"
+)
+
+// errTaken says that somebody in this process has his turn.
+var errTaken = errors.New("mutex: taken in this process")
+
+// A queue is who waits for his turn with a path, first come, first served. Who has the
+// turn contends with other processes; the others of this process wait for him, which
+// costs nothing.
+type queue struct{ waiting []chan struct{} }
+
+// enter waits for the turn, or if it may not wait and would have to returns errTaken.
+func (e *Engine) enter(ctx context.Context, path string, wait bool) error {
+	e.mutex.Lock()
+	q := e.turns[path]
+	if q == nil {
+		e.turns[path] = &queue{}
+		e.mutex.Unlock()
+		return nil
+	}
+	if !wait {
+		e.mutex.Unlock()
+		return errTaken
+	}
+	turn := make(chan struct{}, 1)
+	q.waiting = append(q.waiting, turn)
+	e.mutex.Unlock()
+	select {
+	case <-turn:
+		return nil
+	case <-ctx.Done():
+	}
+	e.mutex.Lock()
+	i := slices.Index(q.waiting, turn)
+	if i >= 0 {
+		q.waiting = slices.Delete(q.waiting, i, i+1)
+	}
+	e.mutex.Unlock()
+	if i < 0 {
+		e.leave(path) // the turn came all the same
+	}
+	return context.Cause(ctx)
+}
+
+// leave gives the turn to the next in the queue.
+func (e *Engine) leave(path string) {
+	e.mutex.Lock()
+	defer e.mutex.Unlock()
+	q := e.turns[path]
+	if len(q.waiting) == 0 {
+		delete(e.turns, path)
+		return
+	}
+	q.waiting[0] <- struct{}{}
+	q.waiting = slices.Delete(q.waiting, 0, 1)
+}
