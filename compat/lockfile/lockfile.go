@@ -179,8 +179,12 @@ func Check(path string, o Options) (bool, error) { return process.Check(path, o.
 func CheckSync(path string, o Options) (bool, error) { return process.CheckSync(path, o.engine()) }
 
 // Cleanup removes the locks that are to be removed at exit (L15, L23), in the order
-// in which they were made, and ignores errors. Call it before os.Exit.
-func Cleanup() { process.Clean() }
+// in which they were made, and ignores errors. Those of a [Mutex] are removed if they
+// still are its own, and their contexts end. Call it before os.Exit.
+func Cleanup() {
+	process.Clean()
+	mutexes.Clean()
+}
 
 // LeaveSignals tells that the program listens to these signals itself, or to all if
 // none is given: no clean-up happens on them, and they are not raised again. It
