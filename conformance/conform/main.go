@@ -3,6 +3,11 @@
 //	conform [replay] [-json]   run every recording on the Go engines and compare
 //	conform observe FILE...    run scenarios on the Go engines and print what they do
 //	conform live [-node PATH]  contend with real Node processes on a real filesystem
+//	conform explore [-long] [-transcripts] [NAME...]
+//	                           try every schedule of a few participants, and compare
+//	                           the violations with those that are known
+//	conform explore -replay SEED
+//	                           print what happens in a schedule
 //
 // The exit status is 0 if all is well, 1 if something differs or fails, and 2 if the
 // command line is wrong. See conformance/FORMAT.md for scenarios and recordings.
@@ -21,6 +26,11 @@ const usage = `usage:
   conform observe FILE...    run scenarios on the Go engines, one recording a line
                              ("-" reads standard input)
   conform live [-node PATH]  contend with real Node processes on a real filesystem
+  conform explore [-long] [-transcripts] [NAME...]
+                             try every schedule of a few participants, and compare
+                             the violations with those that are known
+  conform explore -replay SEED
+                             print what happens in a schedule
 `
 
 // errUsage is for a command line that is wrong.
@@ -37,7 +47,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		name, args = args[0], args[1:]
 	}
 	command, ok := map[string]func([]string, io.Reader, io.Writer, io.Writer) error{
-		"replay": replay, "observe": observe, "live": live,
+		"replay": replay, "observe": observe, "live": live, "explore": exploreAll,
 		participantCommand: participate,
 	}[name]
 	err := fmt.Errorf("%w: there is no command %q", errUsage, name)

@@ -46,7 +46,7 @@ type FS struct {
 }
 
 // maxActors bounds the actors' numbers.
-const maxActors = 8
+const maxActors = 16
 
 // None is no node.
 const None = int32(-1)

@@ -1,0 +1,150 @@
+package explore
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/seed-c461eb89/nodelock/internal/filesystem"
+	"github.com/seed-c461eb89/nodelock/internal/lockfile"
+	"github.com/seed-c461eb89/nodelock/internal/properlockfile"
+	"github.com/seed-c461eb89/nodelock/internal/retry"
+)
+
+// The times of all configurations. The threshold is the least that proper-lockfile has,
+// whose heartbeats are then 1 s apart: who holds a lock for holdTime makes one.
+const (
+	staleTime = 2 * time.Second
+	holdTime  = 1200 * time.Millisecond
+	oldTime   = 3 * time.Second
+)
+
+// The participants of the configurations.
+var (
+	proper4 = Participant{"proper-lockfile 4.1.2", properLockfile(properOptions(properlockfile.V4))}
+	proper1 = Participant{"proper-lockfile 1.2.0", properLockfile(properOptions(properlockfile.V1))}
+	// properNext tries until a lock that somebody left is stale.
+	properNext = Participant{"proper-lockfile 4.1.2", properLockfile(properlockfile.Options{
+		Stale: staleTime, NoRealpath: true,
+		Retries: retry.Options{Count: 6, Factor: 1, MinTimeout: time.Second},
+	})}
+
+	async     = Participant{"lockfile lock", lockfileLock(false, lockfile.Options{Stale: staleTime})}
+	asyncOnce = Participant{"lockfile lock, without stale", lockfileLock(false, lockfile.Options{})}
+	sync      = Participant{"lockfile lockSync", lockfileLock(true, lockfile.Options{Stale: staleTime})}
+	owner     = Participant{"lockfile unlock, by the lock's owner", lockfileUnlock}
+	fileNext  = Participant{"lockfile lock", lockfileLock(false, lockfile.Options{
+		Stale: staleTime, Wait: 3 * staleTime, PollPeriod: 500 * time.Millisecond,
+	})}
+)
+
+// later returns a participant that comes when a lock that was taken in the beginning, and
+// not renewed, is stale.
+func (p Participant) later() Participant {
+	return Participant{p.Kind + ", later", func(process *Process) {
+		_ = process.Clock().Wait(context.Background(), staleTime+time.Second)
+		p.Run(process)
+	}}
+}
+
+func properOptions(contract properlockfile.Contract) properlockfile.Options {
+	return properlockfile.Options{Stale: staleTime, NoRealpath: true, Contract: contract}
+}
+
+// directories returns a configuration about proper-lockfile's locks.
+func directories(name string, participants ...Participant) Config {
+	return Config{
+		Name: name, Lock: lockPath, Type: filesystem.Directory, Stale: staleTime,
+		Participants: participants, Next: properNext,
+	}
+}
+
+// files returns a configuration about lockfile's locks.
+func files(name string, participants ...Participant) Config {
+	return Config{
+		Name: name, Lock: lockPath, Type: filesystem.File, ByChange: true, Stale: staleTime,
+		Participants: participants, Next: fileNext,
+	}
+}
+
+// With a stale lock that is there in the beginning.
+func (c Config) stale() Config {
+	c.Old = oldTime
+	return c
+}
+
+func (c Config) stops(crashes, pauses int) Config {
+	c.Crashes, c.Pauses = crashes, pauses
+	return c
+}
+
+func (c Config) expect(i ...Invariant) Config {
+	c.Expect = i
+	return c
+}
+
+// Configurations returns the list of situations that are explored, and what is known of
+// them. With long it has more.
+func Configurations(long bool) []Config {
+	list := mirrors()
+	if long {
+		list = append(list, longMirrors()...)
+	}
+	return list
+}
+
+// mirrors are the weaknesses of Node's packages, each in the least situation that shows
+// it.
+func mirrors() []Config {
+	return []Config{
+		// proper-lockfile#121.
+		directories("proper4-takeover", proper4, proper4).stale().
+			expect(SingleWinner, LiveLocksAreSafe, NoFalseOwner, ReleaseSparesOthers),
+		directories("proper4-takeover-3", proper4, proper4, proper4).stale().
+			expect(SingleWinner, LiveLocksAreSafe, NoFalseOwner, ReleaseSparesOthers),
+		directories("proper1-takeover", proper1, proper1).stale().
+			expect(SingleWinner, LiveLocksAreSafe, NoFalseOwner, ReleaseSparesOthers),
+		// Whoever slept releases his successor's lock, and the first probe of the precision
+		// or a heartbeat touches it. Whose lock was touched leaves it behind (P13).
+		directories("proper4-sleeper", proper4, proper4.later()).stops(0, 1).
+			expect(LiveLocksAreSafe, NoFalseOwner, ReleaseSparesOthers, NothingStranded),
+		// And a heartbeat of 1.2.0 that comes too late leaves the lock behind.
+		directories("proper1-sleeper", proper1, proper1.later()).stops(0, 1).
+			expect(NoFalseOwner, ReleaseSparesOthers, NothingStranded),
+		directories("proper4-crash", proper4, proper4.later()).stops(1, 0),
+		files("lockfile-sync", sync, sync).stale().
+			expect(SingleWinner, LiveLocksAreSafe, NoFalseOwner, ReleaseSparesOthers),
+		// The .STALE that stays: L14.
+		files("lockfile-async", async, async).stale().expect(NothingStranded),
+		// Between the second look and the unlink the owner releases, and a third takes the
+		// lock.
+		files("lockfile-async-owner", owner, async, asyncOnce).stale().
+			expect(SingleWinner, LiveLocksAreSafe, NoFalseOwner, ReleaseSparesOthers, NothingStranded),
+		files("lockfile-sleeper", async, async.later()).stops(0, 1).
+			expect(NoFalseOwner, ReleaseSparesOthers, NothingStranded),
+	}
+}
+
+func longMirrors() []Config {
+	return []Config{
+		directories("proper4-all", proper4, proper4, proper4).stale().stops(1, 1).
+			expect(SingleWinner, LiveLocksAreSafe, NoFalseOwner, ReleaseSparesOthers, NothingStranded),
+		files("lockfile-async-3", async, async, async).stale().stops(1, 1).
+			expect(SingleWinner, LiveLocksAreSafe, NoFalseOwner, ReleaseSparesOthers, NothingStranded),
+	}
+}
+
+// Find returns the configuration of a seed and the schedule in it.
+func Find(seed string) (*Config, string, error) {
+	name, schedule, ok := strings.Cut(seed, ":")
+	if !ok {
+		return nil, "", fmt.Errorf("explore: a seed is a configuration's name, a colon and a schedule: %q", seed)
+	}
+	for _, c := range Configurations(true) {
+		if c.Name == name {
+			return &c, schedule, nil
+		}
+	}
+	return nil, "", fmt.Errorf("explore: there is no configuration %q", name)
+}

@@ -1,0 +1,154 @@
+package explore
+
+import (
+	"math/bits"
+
+	"github.com/seed-c461eb89/nodelock/internal/memoryfs"
+)
+
+// violations are the invariants that a step violates, each with those who suffer from it.
+type violations uint64
+
+// violated is a violation at somebody's expense.
+func violated(i Invariant, whose int) violations {
+	return 1 << (int(i)*maxParticipants + whose)
+}
+
+// victims returns who suffers from a violation of i, as a set: bit 0 is A.
+func (v violations) victims(i Invariant) uint16 {
+	return uint16(v >> (int(i) * maxParticipants) & (1<<maxParticipants - 1))
+}
+
+func (v violations) has(i Invariant) bool { return v.victims(i) != 0 }
+
+// lock returns what is at the lock's path; its Kind is Other if nothing is. Who owns it
+// is judged by who made it, which no participant can see.
+func (w *world) lock(s *state) memoryfs.Node {
+	at := s.files.Lookup(0, w.config.Lock)
+	if at.Node == memoryfs.None {
+		return memoryfs.Node{}
+	}
+	return s.files.Nodes[at.Node]
+}
+
+// harm says what a call of who's has done to the lock that was there before.
+func (w *world) harm(s *state, before *memoryfs.Node, who int) violations {
+	owner := int(before.Maker()) - 1
+	if !before.Used || owner < 0 || owner == who {
+		return 0
+	}
+	after := w.lock(s)
+	if after == *before || after.Used && after.ID == before.ID && after.Mtime == before.Mtime && after.Ctime == before.Ctime {
+		return 0
+	}
+	p := &s.parts[owner]
+	if !p.active() || p.late || w.age(s, before) > w.stale {
+		return 0
+	}
+	if phase := p.history.phase; phase != Contending && phase != Holding {
+		return 0
+	}
+	// Whoever contends is not yet through with what he took for stale; anybody else is
+	// late with a release or a heartbeat.
+	if s.parts[who].history.phase == Contending {
+		return violated(LiveLocksAreSafe, owner)
+	}
+	return violated(ReleaseSparesOthers, owner)
+}
+
+// check says which invariants do not hold, and notes whose lock has become stale.
+func (w *world) check(s *state) (found violations) {
+	lock := w.lock(s)
+	owner := -1
+	if lock.Used {
+		owner = int(lock.Maker()) - 1
+	}
+	if owner >= 0 {
+		if p := &s.parts[owner]; !p.late && p.active() && w.age(s, &lock) > w.stale {
+			p.late = true
+		}
+	}
+	var holders violations
+	for who := range s.parts {
+		p := &s.parts[who]
+		if !p.active() || p.late || p.history.phase != Holding {
+			continue
+		}
+		holders |= violated(SingleWinner, who)
+		if owner != who {
+			found |= violated(NoFalseOwner, who)
+		}
+	}
+	if bits.OnesCount64(uint64(holders)) > 1 {
+		found |= holders
+	}
+	return found
+}
+
+// stranded says whether something is left in a state in which nothing can happen any
+// more, and if so what.
+func (w *world) stranded(s *state, scratch *state) string {
+	for who := range s.parts {
+		if s.parts[who].active() {
+			return name(who) + " waits for ever"
+		}
+	}
+	peaceful := func(actor uint8) bool { return actor > 0 && !s.parts[actor-1].crashed }
+	for _, h := range s.files.Handles {
+		return name(int(h.Owner)-1) + " has " + h.Path + " open"
+	}
+	for _, e := range s.files.Entries {
+		// What lies at the lock's path is left by its maker, and anything else by who put
+		// it there.
+		by := e.By
+		if e.Name == w.config.Lock {
+			by = s.files.Nodes[e.Node].Maker()
+		}
+		if peaceful(by) {
+			return e.Name + " stays, of " + name(int(by)-1)
+		}
+	}
+	if w.config.Next.Run == nil {
+		return ""
+	}
+	scratch.copyFrom(s)
+	if !w.nextAcquires(scratch) {
+		return "the next one does not get the lock"
+	}
+	return ""
+}
+
+// strandedViolation is at the expense of whoever comes next.
+var strandedViolation = violated(NothingStranded, nextActor)
+
+// nextAcquires lets one more participant come, alone, and reports whether he gets the
+// lock.
+func (w *world) nextAcquires(s *state) bool {
+	if w.automata[nextActor] == nil {
+		w.automata[nextActor] = newAutomaton(w.config.Next.Run, epoch)
+	}
+	s.crashes, s.pauses = 0, 0
+	w.enter(s, nextActor)
+	p := &s.parts[nextActor]
+	until := s.now + 10*w.stale
+	var space [8]move
+	for p.active() && s.now < until {
+		if p.history.phase == Holding {
+			lock := w.lock(s)
+			return lock.Maker() == nextActor+1
+		}
+		moves := w.moves(s, space[:0])
+		if len(moves) == 0 {
+			return false
+		}
+		w.play(s, moves[0], nil)
+	}
+	return false
+}
+
+func name(who int) string {
+	if who == nextActor {
+		return "the next one"
+	}
+	return string(rune('A' + who))
+}

@@ -1,0 +1,346 @@
+package explore
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/seed-c461eb89/nodelock/internal/memoryfs"
+	"github.com/seed-c461eb89/nodelock/internal/nodetime"
+)
+
+// A move is what can happen next.
+type move struct {
+	kind moveKind
+	who  uint8 // participant, from 0 on
+	slot uint8 // task or timer
+}
+
+type moveKind uint8
+
+const (
+	// moveTask answers a task, and moveTimer runs a timer that has run out.
+	moveTask moveKind = iota
+	moveTimer
+	moveCrash
+	movePause
+	moveResume
+	// moveTime lets time pass.
+	moveTime
+)
+
+// String returns the move as a seed has it: the participant's letter, and a digit for a
+// task that is not the first, a small letter for a timer, "!" for a crash, "~" for a
+// pause and "^" for its end; or "+" for time.
+func (m move) String() string {
+	who := string(rune('A' + m.who))
+	switch m.kind {
+	case moveTask:
+		if m.slot == 0 {
+			return who
+		}
+		return who + string(rune('0'+m.slot))
+	case moveTimer:
+		return who + string(rune('a'+m.slot))
+	case moveCrash:
+		return who + "!"
+	case movePause:
+		return who + "~"
+	case moveResume:
+		return who + "^"
+	}
+	return "+"
+}
+
+func parseMoves(text string) ([]move, error) {
+	var moves []move
+	for text != "" {
+		c := text[0]
+		text = text[1:]
+		switch {
+		case c == '+':
+			moves = append(moves, move{kind: moveTime})
+			continue
+		case c < 'A' || c >= 'A'+maxParticipants:
+			return nil, fmt.Errorf("explore: a seed has no %q", c)
+		}
+		m := move{who: c - 'A'}
+		if text != "" {
+			next := text[0]
+			switch {
+			case next >= '1' && next < '0'+maxTasks:
+				m.slot = next - '0'
+			case next >= 'a' && next < 'a'+maxTimers:
+				m.kind, m.slot = moveTimer, next-'a'
+			case next == '!':
+				m.kind = moveCrash
+			case next == '~':
+				m.kind = movePause
+			case next == '^':
+				m.kind = moveResume
+			}
+			if m.kind != moveTask || m.slot != 0 {
+				text = text[1:]
+			}
+		}
+		moves = append(moves, m)
+	}
+	return moves, nil
+}
+
+func format(moves []move) string {
+	var b strings.Builder
+	for _, m := range moves {
+		b.WriteString(m.String())
+	}
+	return b.String()
+}
+
+// A world is a configuration with the automata of its participants.
+type world struct {
+	config   *Config
+	automata [maxParticipants]*automaton
+	members  int // without the next one
+	stale    int64
+	horizon  int64
+	sleep    int64
+	initial  state
+}
+
+// epoch is when everything begins: an arbitrary time, not on a whole second.
+const epoch = int64(1_700_000_000_123)
+
+// nextActor is the participant that comes when all is over.
+const nextActor = maxParticipants - 1
+
+func newWorld(c *Config) *world {
+	if len(c.Participants) > nextActor {
+		panic("explore: too many participants")
+	}
+	w := &world{config: c, members: len(c.Participants), stale: c.Stale.Milliseconds()}
+	horizon := c.Horizon
+	if horizon == 0 {
+		horizon = 10 * c.Stale
+	}
+	w.horizon = epoch + horizon.Milliseconds()
+	// Heartbeats may set a time that is rounded up to the second.
+	w.sleep = w.stale + 1500
+	s := &w.initial
+	s.now, s.crashes, s.pauses = epoch, int8(c.Crashes), int8(c.Pauses)
+	s.files = *memoryfs.New("", 1, epoch*1e6)
+	if c.Old > 0 {
+		node, code := s.files.Place(c.Lock, c.Type, "")
+		if code != "" {
+			panic("explore: the lock cannot be placed: " + code)
+		}
+		s.files.SetTimes(node, s.files.Now-c.Old.Nanoseconds(), s.files.Now-c.Old.Nanoseconds())
+	}
+	for i, p := range c.Participants {
+		w.automata[i] = newAutomaton(p.Run, epoch)
+		w.enter(s, i)
+	}
+	return w
+}
+
+func (w *world) close() {
+	for _, a := range w.automata {
+		if a != nil {
+			a.close()
+		}
+	}
+}
+
+// err returns what is wrong with a program.
+func (w *world) err() error {
+	for _, a := range w.automata {
+		if a != nil && a.err != nil {
+			return a.err
+		}
+	}
+	return nil
+}
+
+// enter lets a participant begin.
+func (w *world) enter(s *state, who int) {
+	p := &s.parts[who]
+	*p = part{present: true, history: w.automata[who].root}
+	p.settle(s.now)
+}
+
+// settle sets the timers that the last step of its history has set.
+func (p *part) settle(now int64) {
+	h := p.history
+	for _, t := range h.set {
+		p.timers[t.slot] = 0
+		if t.ms >= 0 {
+			p.timers[t.slot] = now + t.ms
+		}
+	}
+	if h.waits >= 0 {
+		p.waits[h.waits] = now + h.wants[h.waits].request.ms
+	}
+}
+
+// runnable reports whether a task can go on.
+func (p *part) runnable(task int, now int64) bool {
+	want := &p.history.wants[task]
+	if !want.live {
+		return false
+	}
+	return want.request.call != callWait || want.cancelled || p.waits[task] <= now
+}
+
+// moves lists what can happen next.
+func (w *world) moves(s *state, list []move) []move {
+	busy := false
+	for who := range s.parts {
+		p := &s.parts[who]
+		if !p.active() {
+			continue
+		}
+		if p.pausedAt != 0 {
+			if s.now > p.pausedAt {
+				list = append(list, move{kind: moveResume, who: uint8(who)})
+			}
+			continue
+		}
+		for i := range p.history.wants[:p.history.tasks] {
+			if p.runnable(i, s.now) {
+				busy = true
+				list = append(list, move{moveTask, uint8(who), uint8(i)})
+			}
+		}
+		for i, due := range p.timers {
+			if due != 0 && due <= s.now {
+				busy = true
+				list = append(list, move{moveTimer, uint8(who), uint8(i)})
+			}
+		}
+	}
+	if !busy {
+		if next := w.nextTime(s); next != 0 {
+			list = append(list, move{kind: moveTime})
+		}
+	}
+	// What stops a participant comes last, so that searches look at calm schedules first.
+	if s.crashes > 0 || s.pauses > 0 {
+		for who := range s.parts {
+			p := &s.parts[who]
+			if !p.active() {
+				continue
+			}
+			if s.crashes > 0 {
+				list = append(list, move{kind: moveCrash, who: uint8(who)})
+			}
+			if s.pauses > 0 && p.pausedAt == 0 {
+				list = append(list, move{kind: movePause, who: uint8(who)})
+			}
+		}
+	}
+	return list
+}
+
+// nextTime returns when something is due next: a timer, or the end of a pause beyond the
+// threshold; or 0.
+func (w *world) nextTime(s *state) int64 {
+	next := int64(0)
+	due := func(at int64) {
+		if at > s.now && (next == 0 || at < next) {
+			next = at
+		}
+	}
+	for who := range s.parts {
+		p := &s.parts[who]
+		switch {
+		case !p.active():
+		case p.pausedAt != 0:
+			due(p.pausedAt + w.sleep)
+		default:
+			for i := range p.history.wants[:p.history.tasks] {
+				if want := &p.history.wants[i]; want.live && want.request.call == callWait {
+					due(p.waits[i])
+				}
+			}
+			for _, at := range p.timers {
+				due(at)
+			}
+		}
+	}
+	return next
+}
+
+// An action is what a move was, for transcripts.
+type action struct {
+	now     int64
+	request request
+	answer  answer
+	notes   []string
+}
+
+// play makes a move, and returns the invariants that it violates.
+func (w *world) play(s *state, m move, what *action) violations {
+	var found violations
+	p := &s.parts[m.who]
+	switch m.kind {
+	case moveCrash:
+		s.crashes--
+		p.crashed = true
+		s.files.CloseAll(m.who + 1)
+	case movePause:
+		s.pauses--
+		p.pausedAt = s.now
+	case moveResume:
+		p.pausedAt = 0
+	case moveTime:
+		s.now = w.nextTime(s)
+		s.files.Now = s.now * 1e6
+	case moveTimer:
+		p.timers[m.slot] = 0
+		w.advance(s, int(m.who), &event{timer: true, slot: int(m.slot)}, what)
+	case moveTask:
+		h := p.history
+		e := event{slot: int(m.slot)}
+		r := &h.wants[m.slot].request
+		switch r.call {
+		case callWait:
+			p.waits[m.slot] = 0
+		case callSection:
+		default:
+			before := w.lock(s)
+			s.files.Actor = m.who + 1
+			e.answer = perform(&s.files, r)
+			found = w.harm(s, &before, int(m.who))
+		}
+		if what != nil {
+			what.request, what.answer = *r, e.answer
+		}
+		w.advance(s, int(m.who), &e, what)
+	}
+	if what != nil {
+		what.now = s.now
+	}
+	return found | w.check(s)
+}
+
+// advance makes the history of a participant longer.
+func (w *world) advance(s *state, who int, e *event, what *action) {
+	p := &s.parts[who]
+	before := p.history.rounds
+	p.history = w.automata[who].after(p.history, e, s.now)
+	if p.history.rounds != before {
+		p.late = false
+	}
+	p.settle(s.now)
+	if what != nil {
+		what.notes = p.history.notes
+	}
+}
+
+// age returns how old a lock is.
+func (w *world) age(s *state, n *memoryfs.Node) int64 {
+	t := n.Mtime
+	if w.config.ByChange {
+		t = n.Ctime
+	}
+	return s.now - nodetime.Milliseconds(time.Unix(0, t))
+}

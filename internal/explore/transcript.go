@@ -1,0 +1,76 @@
+package explore
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Transcript plays a schedule and writes down what happens, one line for each step: when,
+// in milliseconds from the beginning, who, and what. The participants' lines are
+// indented, each by another width.
+func (c *Config) Transcript(schedule string) (string, error) {
+	moves, err := parseMoves(schedule)
+	if err != nil {
+		return "", err
+	}
+	w := newWorld(c)
+	defer w.close()
+	var b strings.Builder
+	for i, p := range c.Participants {
+		fmt.Fprintf(&b, "%s is %s\n", name(i), p.Kind)
+	}
+	if c.Old > 0 {
+		fmt.Fprintf(&b, "%s was left %d ms ago; the threshold is %d ms\n", c.Lock, c.Old.Milliseconds(), c.Stale.Milliseconds())
+	}
+	b.WriteByte('\n')
+	var s, scratch state
+	s.copyFrom(&w.initial)
+	line := func(who int, text string) {
+		at := fmt.Sprintf("%6d ms", s.now-epoch)
+		if who < 0 {
+			fmt.Fprintf(&b, "%s  %s\n", at, text)
+			return
+		}
+		fmt.Fprintf(&b, "%s  %*s%s  %s\n", at, 4*who, "", name(who), text)
+	}
+	var told [invariants]bool
+	tell := func(found violations, text string) {
+		for i := range invariants {
+			if found.has(i) && !told[i] {
+				line(-1, "violated: "+i.String()+text)
+				told[i] = true
+			}
+		}
+	}
+	for n, m := range moves {
+		if !w.possible(&s, m) {
+			return b.String(), fmt.Errorf("explore: step %d of the schedule, %q, is not possible", n+1, m.String())
+		}
+		var what action
+		found := w.play(&s, m, &what)
+		switch who := int(m.who); m.kind {
+		case moveTask:
+			line(who, what.request.describe(&what.answer, s.now))
+		case moveTimer:
+			line(who, "timer")
+		case moveCrash:
+			line(who, "is killed")
+		case movePause:
+			line(who, "is stopped")
+		case moveResume:
+			line(who, "goes on")
+		case moveTime:
+			line(-1, "time passes")
+		}
+		for _, note := range what.notes {
+			line(int(m.who), "   "+note)
+		}
+		tell(found, "")
+	}
+	if done, _ := w.over(&s, w.moves(&s, nil)); done {
+		if left := w.stranded(&s, &scratch); left != "" {
+			tell(strandedViolation, ": "+left)
+		}
+	}
+	return b.String(), w.err()
+}
