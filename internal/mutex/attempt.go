@@ -29,9 +29,14 @@ func (m *Mutex) attempt(ctx context.Context, path string) (*lease, error) {
 		return nil, err
 	}
 	if l.reclaimed && m.options.Settle > 0 {
-		return l.settle(ctx)
+		if err := m.engine.clock.Wait(ctx, m.options.Settle); err != nil {
+			_ = l.release(releasePatience)
+			return nil, err
+		}
+	} else if m.options.Update <= 0 || m.engine.since(l.renewed) < m.options.Update {
+		return l, nil
 	}
-	return l, nil
+	return l.confirm()
 }
 
 func (m *Mutex) newLease(path string) *lease {
@@ -87,8 +92,12 @@ func (l *lease) pinned(pin filesystem.Handle) (bool, error) {
 
 // takeover removes the lock at the path if it is stale. It returns gone if there is none,
 // and another if it is not stale, or not that one.
+//
+// The clock is read first: a contender that stops after that finds no lock stale that
+// was renewed meanwhile.
 func (l *lease) takeover(guarded bool) (verdict, error) {
 	files := l.engine.filesystem
+	now := l.engine.now()
 	h, err := files.Pin(l.path)
 	if nodeerror.Code(err) == "ENOENT" {
 		return gone, nil
@@ -104,15 +113,15 @@ func (l *lease) takeover(guarded bool) (verdict, error) {
 		return another, err
 	case stat.Type != l.target.kind():
 		return another, l.target.wrong(l.path, stat.Type)
-	case !l.stale(stat):
+	case !l.stale(stat, now):
 		return another, nil
 	}
 	return l.claim(guarded).remove(markOf(stat, id))
 }
 
 // stale says whether a lock may be taken over (L7, P6).
-func (l *lease) stale(stat filesystem.Stat) bool {
-	age := l.engine.since(nodetime.Milliseconds(l.target.filetime(stat)))
+func (l *lease) stale(stat filesystem.Stat, now int64) bool {
+	age := nodetime.Duration(now - nodetime.Milliseconds(l.target.filetime(stat)))
 	return l.options.Stale > 0 && age > l.options.Stale
 }
 
@@ -123,22 +132,14 @@ func (l *lease) claim(guarded bool) *claim {
 // leastPatience is how long what lies aside is left alone without a guard, at least.
 const leastPatience = 2 * time.Second
 
-// settle waits and looks whether a lock that was taken over is still there. A
-// participant that knows no guard, and judged the lock before, has removed it by then if
-// it ever does.
-func (l *lease) settle(ctx context.Context) (*lease, error) {
-	waitErr := l.engine.clock.Wait(ctx, l.options.Settle)
-	if waitErr != nil {
-		_ = l.release(releasePatience)
-		return nil, waitErr
+// confirm looks at a lock that was taken some time ago. After a takeover, a participant
+// that knows no guard, and judged the same stale lock, has removed it by now if it ever
+// does. After a pause the lock may be stale itself before its first heartbeat, so this
+// is one.
+func (l *lease) confirm() (*lease, error) {
+	if _, lost := l.renew(); lost != nil {
+		_ = l.engine.filesystem.Close(l.pin)
+		return nil, nil
 	}
-	found, err := l.claim(false).look(l.path)
-	if err == nil && l.engine.is(found, l.mark) {
-		return l, nil
-	}
-	_ = l.engine.filesystem.Close(l.pin)
-	if nodeerror.Code(err) == "ENOENT" {
-		err = nil
-	}
-	return nil, err
+	return l, nil
 }

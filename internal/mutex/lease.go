@@ -117,7 +117,7 @@ func (l *lease) renew() (again time.Duration, lost error) {
 	case nodeerror.Code(err) == "ENOENT":
 		return 0, compromised(err)
 	}
-	if l.options.Stale > 0 && l.engine.since(l.renewed) > l.options.Stale {
+	if l.overdue() {
 		return 0, compromised(err)
 	}
 	return min(l.options.Update, retriedUpdate), nil
@@ -125,54 +125,61 @@ func (l *lease) renew() (again time.Duration, lost error) {
 
 // touch renews the lock if it still is the holder's, and says whether it is. It is
 // touched by the handle, which never is another's.
+//
+// If the guard cannot be had, because its holder is stopped, a lock that is not overdue
+// is renewed without: nobody has judged it to be stale, and nobody is to. An overdue one
+// may be about to be taken over by the one who is stopped, and is given up.
 func (l *lease) touch() (bool, error) {
-	files := l.engine.filesystem
-	g, err := l.guardDirectory(context.Background(), l.directory, 0, func() error {
-		// The guard may be busy for long, if its holder is stopped. Whoever knows no guard
-		// can take the lock meanwhile, and that can be seen without it.
-		l.engine.mutex.Lock()
-		ending := l.ending
-		l.engine.mutex.Unlock()
-		if ending {
+	e := l.engine
+	patience := max(min(l.options.Update/4, retriedUpdate), shortestPause)
+	g, err := l.guardDirectory(context.Background(), l.directory, patience, func() error {
+		e.mutex.Lock()
+		defer e.mutex.Unlock()
+		if l.ending {
 			return errEnding
-		}
-		if ours, err := l.ours(); err == nil && !ours {
-			return ErrCompromised
 		}
 		return nil
 	})
-	if err == ErrCompromised {
-		return false, nil
-	}
-	if err != nil {
+	if err != nil && (err != errGuardBusy || l.overdue()) {
 		return false, err
 	}
 	defer g.end()
-	if ours, err := l.ours(); err != nil || !ours {
+	if _, ours, err := l.ours(); err != nil || !ours {
 		return ours, err
 	}
-	now := l.engine.now()
-	if err := files.Futimes(l.pin, now); err != nil {
+	now := e.now()
+	if err := e.filesystem.Futimes(l.pin, now); err != nil {
 		return false, err
 	}
+	// The time as the filesystem stored it. Whoever knows no guard may have replaced the
+	// lock meanwhile; then it was not his that has been touched.
 	found, err := l.claim(g.held).look(l.path)
 	if err != nil {
 		return false, err
 	}
-	if found.identity != l.mark.identity && l.engine.Omit&Identity == 0 {
+	if found.identity != l.mark.identity && e.Omit&Identity == 0 {
 		return false, nil
 	}
 	l.mark, l.renewed = found, now
 	return true, nil
 }
 
-// ours says whether what is at the path is this lock.
-func (l *lease) ours() (bool, error) {
+// overdue says whether the lock may be taken over, as far as the holder knows.
+func (l *lease) overdue() bool {
+	return l.options.Stale > 0 && l.engine.since(l.renewed) > l.options.Stale
+}
+
+// ours says whether what is at the path is this lock, and returns what it is known by.
+func (l *lease) ours() (mark, bool, error) {
 	found, err := l.claim(false).look(l.path)
 	if nodeerror.Code(err) == "ENOENT" {
-		return false, nil
+		return mark{}, false, nil
 	}
-	return err == nil && l.engine.is(found, l.mark), err
+	known := l.mark
+	if !l.target.adopted() {
+		known.mtime = found.mtime
+	}
+	return found, err == nil && l.engine.is(found, known), err
 }
 
 // unlock releases the lock. If that fails because the guard cannot be had, the next call
@@ -254,13 +261,14 @@ func (l *lease) remove(patience time.Duration) error {
 		return err
 	}
 	defer g.end()
-	switch ours, err := l.ours(); {
+	found, ours, err := l.ours()
+	switch {
 	case err != nil:
 		return err
 	case !ours:
 		return ErrCompromised
 	}
-	switch v, err := l.claim(g.held).remove(l.mark); {
+	switch v, err := l.claim(g.held).remove(found); {
 	case err != nil:
 		return err
 	case v != removed:

@@ -214,8 +214,11 @@ func TestLost(t *testing.T) {
 		for name, lose := range map[string]func(){
 			"removed":  func() { must(t, os.Remove(path)) },
 			"replaced": func() { must(t, os.Remove(path)); must(t, makeLock()) },
-			"touched":  func() { age(t, path, time.Minute) },
+			"touched":  func() { age(t, path, time.Minute) }, // a directory only
 		} {
+			if name == "touched" && !target.adopted() {
+				continue
+			}
 			for _, how := range []string{"heartbeat", "unlock"} {
 				o := quick
 				if how == "unlock" {

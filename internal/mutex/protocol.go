@@ -34,6 +34,10 @@ type protocol interface {
 	filetime(filesystem.Stat) time.Time
 	// held is the error of a lock that somebody else has.
 	held(path string) error
+	// adopted says that a participant may take a lock for his own and renew it that
+	// another has made, so that a holder whose lock has been renewed by somebody else has
+	// lost it. The files of lockfile are renewed by nobody else who matters.
+	adopted() bool
 	// linkable says that a lock can have a second name.
 	linkable() bool
 }
@@ -102,6 +106,7 @@ func (file) create(files Filesystem, path string) (filesystem.Handle, error) {
 
 func (file) remove(files Filesystem, path string) error { return files.Unlink(path) }
 func (file) kind() filesystem.Type                      { return filesystem.File }
+func (file) adopted() bool                              { return false }
 func (file) linkable() bool                             { return true }
 func (file) held(path string) error                     { return nodeerror.FromCode("EEXIST", "open", path, "") }
 
@@ -145,8 +150,11 @@ func (directory) create(files Filesystem, path string) (filesystem.Handle, error
 
 func (directory) remove(files Filesystem, path string) error { return files.Rmdir(path) }
 func (directory) kind() filesystem.Type                      { return filesystem.Directory }
-func (directory) linkable() bool                             { return false }
-func (directory) filetime(s filesystem.Stat) time.Time       { return s.ModTime }
+
+// adopted: proper-lockfile 1.2.0 renews whatever is at its path (P12).
+func (directory) adopted() bool                        { return true }
+func (directory) linkable() bool                       { return false }
+func (directory) filetime(s filesystem.Stat) time.Time { return s.ModTime }
 
 func (directory) wrong(path string, _ filesystem.Type) error {
 	return nodeerror.FromCode("ENOTDIR", "rmdir", path, "")
