@@ -9,4 +9,4 @@ const { writeOrCheck } = require('./vectors');
 const linux = [...util.getSystemErrorMap()].map(([errno, [code, text]]) => ({ code, errno, text }));
 const known = new Set(linux.map(({ code }) => code));
 const byCode = (a, b) => (a.code < b.code ? -1 : 1);
-writeOrCheck('errno.json', { linux: linux.sort(byCode) }, (section, { code }) => !known.has(code));
+writeOrCheck('errno.json', { linux }, (section, { code }) => !known.has(code), byCode);

@@ -14,14 +14,15 @@ function read(name) {
 }
 
 // asked: section → list of vectors. Of what is committed, `kept` says which vectors
-// this Node cannot be asked; they stay.
-function writeOrCheck(name, asked, kept = () => false) {
+// this Node cannot be asked; they stay, after the others or in the `order` given.
+function writeOrCheck(name, asked, kept, order) {
   const committed = read(name);
   const sections = { ...committed };
   let [count, wrong] = [0, 0];
   for (const [section, list] of Object.entries(asked)) {
     const before = committed[section] || [];
     sections[section] = list.concat(before.filter((vector) => kept(section, vector)));
+    if (order) sections[section].sort(order);
     const known = new Set(before.map(line));
     const differ = list.filter((vector) => !known.has(line(vector)));
     count += list.length;
