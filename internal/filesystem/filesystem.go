@@ -2,12 +2,17 @@
 // method for each system call that the protocols make.
 //
 // Each engine declares an interface of the methods that it calls. [OS] has them all
-// and calls the system; package conformance has a filesystem in memory whose every
+// and calls the system; package conformance has one for its virtual world, where every
 // call can be seen, counted and made to fail.
 //
 // Errors are *nodeerror.Error with the code, number and text of libuv, on Windows
 // with libuv's mapping of the system's errors. A failed call leaves nothing open and
-// has created nothing.
+// has created nothing. A path is in the error as it was given; on Windows Node mostly
+// has the absolute one there.
+//
+// A path with a NUL in it is refused with ERR_INVALID_ARG_VALUE before any call is
+// made, as by Node. On Windows paths go to the system as Node's do: absolute and
+// behind \\?\, so that their length is not limited and no name means a device.
 package filesystem
 
 import "time"

@@ -11,7 +11,8 @@ func (OS) OpenExclusive(path string) (Handle, error) {
 	return h, nil
 }
 
-// OpenRead opens what is at path, following links.
+// OpenRead opens what is at path, following links. It does not wait for the writer of
+// a FIFO, as Node would, possibly for good.
 func (OS) OpenRead(path string) (Handle, error) {
 	h, err := openRead(path)
 	if err != nil {

@@ -88,6 +88,25 @@ func TestRealpath(t *testing.T) {
 	})
 }
 
+func TestResolve(t *testing.T) {
+	fixture(t)
+	pwd, err := OS{}.Getwd()
+	must(t, err)
+	for path, want := range map[string]string{
+		"":                  pwd,
+		"nowhere/../f/":     pwd + "/f",
+		"link/..//x/.":      pwd + "/x",
+		"../../../../../..": "/",
+		"/a/./b//../c/":     "/a/c",
+		"//a":               "/a",
+		"/":                 "/",
+	} {
+		if got, err := (OS{}).Resolve(path); got != want || err != nil {
+			t.Errorf("Resolve(%q) = %q, %v; want %q", path, got, err, want)
+		}
+	}
+}
+
 // $PWD may lead through a link. Node does not ask it.
 func TestGetwdWithoutLinks(t *testing.T) {
 	fixture(t)

@@ -9,7 +9,8 @@ import (
 
 // Escape makes a name fit to be printed: C0 and C1 control characters, DEL and
 // bytes that are not valid UTF-8 become \xNN. Everything else, a backslash
-// included, stays as it is.
+// included, stays as it is, so that two names may print alike: what is printed is for
+// people and does not name a file.
 func Escape(s string) string {
 	if !needsEscape(s) {
 		return s

@@ -20,7 +20,8 @@ func Milliseconds(t time.Time) int64 {
 
 // Stored returns the file time that Node asks the system to set for a Date of ms:
 // Node hands libuv seconds in a double, and libuv cuts them to the microsecond. So
-// what is set for …,076 ms is often …,075.999 ms.
+// what is set for …,076 ms is often …,075.999 ms. (Not so on Windows, nor from libuv
+// 1.52 on, which is Node 24's: that cuts nothing. Either reads back as ms.)
 func Stored(ms int64) time.Time {
 	seconds := float64(ms) / 1000
 	whole := math.Trunc(seconds)
