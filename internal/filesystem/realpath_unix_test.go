@@ -43,7 +43,15 @@ func TestRealpath(t *testing.T) {
 		must(t, os.Symlink(".", "d/e/g/"+name))
 		many += "/" + name
 	}
+	// Links as long as a first guess at their length, and longer.
+	for _, length := range []int{255, 256, 257, 1000} {
+		must(t, os.Symlink("d"+strings.Repeat("/", length-len("de"))+"e", fmt.Sprint("exact", length)))
+	}
 	table := []struct{ path, want string }{
+		{"exact255", pwd + "/d/e"},
+		{"exact256", pwd + "/d/e"},
+		{"exact257", pwd + "/d/e"},
+		{"exact1000", pwd + "/d/e"},
 		{"", pwd},
 		{".", pwd},
 		{"./", pwd},
