@@ -6,6 +6,8 @@ import (
 	"os"
 	"sync/atomic"
 	"syscall"
+	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -31,6 +33,8 @@ var (
 	wanted atomic.Uint32
 	// pending are those that it has kept.
 	pending atomic.Uint32
+	// passing are those of which it lets the next one through.
+	passing atomic.Uint32
 	// event is the event file's descriptor. It is never closed, as the handler may be
 	// running in some thread until the end.
 	event uintptr
@@ -47,52 +51,51 @@ var events *os.File
 var original [32]action
 
 // catch has the signals come out of caught, but for those that are ignored, or are
-// handled by something else than Go's runtime.
-func catch(signals set) {
+// handled by something else than Go's runtime. It reports whether it could.
+func catch(signals set) bool {
 	if events == nil {
 		fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
 		if err != nil {
-			return
+			return false
 		}
 		events = os.NewFile(uintptr(fd), "exithook")
 		event = uintptr(fd)
 	}
-	// The one signal that only the runtime's profiler ever has.
+	// The one signal that the program cannot take from the runtime.
 	runtimeHandler = getAction(unix.SIGPROF).handler
 	if runtimeHandler <= ignore {
-		return
+		return true
 	}
 	wanted.Store(uint32(signals))
 	for _, s := range fatal {
-		if signals.has(s) {
-			catchOne(s)
+		if !signals.has(s) {
+			continue
+		}
+		if a := getAction(s); a.handler == runtimeHandler {
+			original[s] = a
+			a.handler = handler()
+			setAction(s, &a)
 		}
 	}
+	return true
 }
 
 // ignore is SIG_IGN. SIG_DFL is below.
 const ignore = 1
 
-func catchOne(s syscall.Signal) {
-	if a := getAction(s); a.handler == runtimeHandler {
-		original[s] = a
-		a.handler = handler()
-		setAction(s, &a)
-	}
+// getAction returns how s is handled.
+func getAction(s syscall.Signal) (a action) {
+	unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(s), 0, uintptr(unsafe.Pointer(&a)), unsafe.Sizeof(a.mask), 0, 0)
+	return a
 }
 
-// release undoes catch.
+// release undoes catch, except for signals that somebody has taken since.
 func release() {
 	wanted.Store(0)
 	for _, s := range fatal {
-		releaseOne(s)
-	}
-}
-
-// releaseOne gives s back, unless somebody has taken it already.
-func releaseOne(s syscall.Signal) {
-	if getAction(s).handler == handler() {
-		setAction(s, &original[s])
+		if getAction(s).handler == handler() {
+			setAction(s, &original[s])
+		}
 	}
 }
 
@@ -103,7 +106,10 @@ func caught() set {
 		if s := pending.Swap(0); s != 0 {
 			return set(s) &^ 1
 		}
-		events.Read(count[:])
+		if _, err := events.Read(count[:]); err != nil {
+			// Somebody has closed a descriptor that is not theirs.
+			time.Sleep(linger)
+		}
 	}
 }
 
@@ -113,11 +119,11 @@ func wake() {
 	unix.Write(int(event), []byte{1, 0, 0, 0, 0, 0, 0, 0})
 }
 
-// handOver gives s to who would have got it without us.
+// handOver gives s to who would have got it without us. The handler stays, so that
+// there is no moment at which the next signal would get past it.
 func handOver(s syscall.Signal) {
-	releaseOne(s)
+	passing.Or(1 << s)
 	raise(s)
-	if set(wanted.Load()).has(s) {
-		catchOne(s)
-	}
+	// It is still there if the signal is not the handler's any more.
+	passing.And(^uint32(1 << s))
 }

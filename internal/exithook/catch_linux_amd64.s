@@ -1,7 +1,9 @@
 #include "textflag.h"
 
-// Signals that the kernel raises for what a thread has done: TRAP, STKFLT and SYS.
-#define SYNCHRONOUS (1<<5 | 1<<16 | 1<<31)
+// TRAP, ABRT, STKFLT and SYS are left to the runtime if they are about what the thread
+// itself has done: the kernel has raised them, or abort in C has.
+#define SYNCHRONOUS (1<<5 | 1<<6 | 1<<16 | 1<<31)
+#define SI_TKILL -6
 
 // The handler. The kernel calls it as C would, with the signal in DI, a siginfo in
 // SI and a context in DX, which must be intact for the runtime's handler.
@@ -13,9 +15,15 @@ TEXT caught<>(SB), NOSPLIT|NOFRAME, $0
 	JZ	runtime
 	TESTL	$SYNCHRONOUS, AX
 	JZ	keep
-	CMPL	8(SI), $0 // si_code: positive if the kernel raised it
+	MOVL	8(SI), R8 // si_code, positive from the kernel
+	CMPL	R8, $0
 	JGT	runtime
+	CMPL	R8, $SI_TKILL
+	JEQ	runtime
 keep:
+	LOCK
+	BTRL	CX, ·passing(SB)
+	JCS	runtime
 	LOCK
 	ORL	AX, ·pending(SB)
 	MOVQ	·event(SB), DI

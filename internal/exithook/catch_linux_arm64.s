@@ -1,7 +1,9 @@
 #include "textflag.h"
 
-// Signals that the kernel raises for what a thread has done: TRAP, STKFLT and SYS.
-#define SYNCHRONOUS (1<<5 | 1<<16 | 1<<31)
+// TRAP, ABRT, STKFLT and SYS are left to the runtime if they are about what the thread
+// itself has done: the kernel has raised them, or abort in C has.
+#define SYNCHRONOUS (1<<5 | 1<<6 | 1<<16 | 1<<31)
+#define SI_TKILL -6
 
 // The handler. The kernel calls it as C would, with the signal in R0, a siginfo in
 // R1 and a context in R2, which must be intact for the runtime's handler.
@@ -14,16 +16,26 @@ TEXT caught<>(SB), NOSPLIT|NOFRAME, $0
 	MOVD	$SYNCHRONOUS, R4
 	TST	R3, R4
 	BEQ	keep
-	MOVW	8(R1), R4 // si_code: positive if the kernel raised it
+	MOVW	8(R1), R4 // si_code, positive from the kernel
 	CMPW	$0, R4
 	BGT	runtime
+	CMPW	$SI_TKILL, R4
+	BEQ	runtime
 keep:
+	MOVD	$·passing(SB), R4
+pass:
+	LDAXRW	(R4), R5
+	BICW	R3, R5, R6
+	STLXRW	R6, (R4), R7
+	CBNZ	R7, pass
+	TSTW	R3, R5
+	BNE	runtime
 	MOVD	$·pending(SB), R4
-again:
+pend:
 	LDAXRW	(R4), R5
 	ORRW	R3, R5, R5
-	STLXRW	R5, (R4), R6
-	CBNZ	R6, again
+	STLXRW	R5, (R4), R7
+	CBNZ	R7, pend
 	MOVD	·event(SB), R0
 	MOVD	$one<>(SB), R1
 	MOVD	$8, R2

@@ -13,13 +13,15 @@ import (
 
 var arrivals = make(chan os.Signal, 64)
 
-// catch has the signals come out of caught, but for those that are ignored.
-func catch(signals set) {
+// catch has the signals come out of caught, but for those that are ignored. It reports
+// whether it could.
+func catch(signals set) bool {
 	for _, s := range fatal {
 		if signals.has(s) && !signal.Ignored(s) {
 			signal.Notify(arrivals, s)
 		}
 	}
+	return true
 }
 
 // release undoes catch.

@@ -4,6 +4,7 @@ package exithook
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -145,17 +146,11 @@ func (c *child) do(words []string, signals []os.Signal) {
 			panic(err)
 		}
 	case "gone":
-		for start := time.Now(); ; time.Sleep(time.Millisecond) {
+		until(func() bool {
 			Process.mutex.Lock()
-			gone := !Process.catching && !Process.waiting
-			Process.mutex.Unlock()
-			if gone {
-				break
-			}
-			if time.Since(start) > limit {
-				panic("the handlers stay")
-			}
-		}
+			defer Process.mutex.Unlock()
+			return !Process.catching && !bytes.Contains(stacks(), []byte("(*Hook)"))
+		})
 	case "there":
 		Process.mutex.Lock()
 		defer Process.mutex.Unlock()
@@ -187,12 +182,30 @@ func (c *child) do(words []string, signals []os.Signal) {
 				}
 			}()
 		}
+	case "abort":
+		// As abort does in C.
+		runtime.LockOSThread()
+		raise(unix.SIGABRT)
 	case "deadlock":
 		var m sync.Mutex
 		m.Lock()
 		go waitsForTheMutex(&m)
+		until(func() bool { return bytes.Contains(stacks(), []byte("waitsForTheMutex")) })
 	default:
 		panic("what is " + words[0])
+	}
+}
+
+func stacks() []byte {
+	text := make([]byte, 1<<20)
+	return text[:runtime.Stack(text, true)]
+}
+
+func until(is func() bool) {
+	for start := time.Now(); !is(); time.Sleep(time.Millisecond) {
+		if time.Since(start) > limit {
+			panic("too late")
+		}
 	}
 }
 
@@ -220,12 +233,15 @@ type parent struct {
 // start starts a child. before can change how.
 func start(t *testing.T, before ...func(*exec.Cmd)) *parent {
 	t.Helper()
-	p := &parent{t: t, command: exec.Command(os.Args[0]), ended: make(chan struct{})}
+	executable, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &parent{t: t, command: exec.Command(executable), ended: make(chan struct{})}
 	p.more = sync.NewCond(&p.mutex)
 	p.command.Env = append(os.Environ(), childVariable+"=1", "GOTRACEBACK=all")
 	p.command.Dir = t.TempDir()
 	p.command.Stderr = &p.stderr
-	var err error
 	if p.stdin, err = p.command.StdinPipe(); err != nil {
 		t.Fatal(err)
 	}

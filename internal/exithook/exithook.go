@@ -28,6 +28,7 @@
 package exithook
 
 import (
+	"fmt"
 	"os"
 	"runtime"
 	"slices"
@@ -150,7 +151,7 @@ func (h *Hook) Leave(signals ...os.Signal) {
 // install catches the signals that are not left to the program.
 func (h *Hook) install() {
 	if !catcher.CompareAndSwap(nil, h) && catcher.Load() != h {
-		panic("exithook: a second hook; share Process")
+		panic("exithook: a second hook instead of Process")
 	}
 	var want set
 	for _, s := range fatal {
@@ -158,9 +159,7 @@ func (h *Hook) install() {
 			want = want.with(s)
 		}
 	}
-	catch(want)
-	h.catching = true
-	if !h.waiting {
+	if h.catching = catch(want); h.catching && !h.waiting {
 		h.waiting = true
 		go h.wait()
 	}
@@ -276,8 +275,7 @@ func dump(s syscall.Signal) {
 		stacks = make([]byte, 2*len(stacks))
 		n = runtime.Stack(stacks, true)
 	}
-	os.Stderr.WriteString(s.String() + "\n\n")
-	os.Stderr.Write(stacks[:n])
+	fmt.Fprintf(os.Stderr, "signal: %v\n\n%s\n", s, stacks[:n])
 }
 
 // A set is a set of signals. All that are fatal have numbers below 32, everywhere.

@@ -17,19 +17,16 @@ import (
 // runtime has a thread of its own, the mask thread (ensureSigM in
 // runtime/signal_unix.go), that is told whenever a signal gets its first listener or
 // loses its last, and that blocks the signals nobody listens to, as far as they may be
-// blocked. /proc shows both, the mask of a thread and how often it has slept:
+// blocked. /proc shows the mask of a thread, and how often it has slept:
 //
-//   - If the mask thread blocks the signal, nobody listens to it.
-//   - Otherwise, listen to it and stop. If that wakes the mask thread, nobody else
-//     listens. HUP, INT, TERM, QUIT and ABRT are told in this way only, as no thread of
-//     a Go program ever blocks them.
+//   - Nobody listens to a signal that the mask thread blocks.
+//   - HUP, INT, TERM, QUIT and ABRT are never blocked. To listen to one and to stop
+//     wakes the mask thread if nobody else listens.
+//   - TRAP, SYS and STKFLT are not the mask thread's business.
 //
-// It is known by its mask following what os/signal is told. If none does (no /proc,
-// a Go that does it in another way), nobody is taken to listen. The tests notice such
-// a Go.
-//
-// TRAP, SYS and STKFLT are not the mask thread's business. Nobody is taken to listen
-// to them.
+// The thread is known by its mask, which follows what os/signal is told. If none does
+// (no /proc, a Go that does it in another way), nobody is taken to listen. The tests
+// notice such a Go.
 
 // listening reports whether somebody but us wants s. It may take some milliseconds.
 func listening(s syscall.Signal) bool {
@@ -41,21 +38,29 @@ func listening(s syscall.Signal) bool {
 	case unix.SIGTRAP, unix.SIGSYS, unix.SIGSTKFLT:
 		return false
 	}
-	thread, ok := maskThread()
-	if !ok {
-		return everything()
-	}
-	if status, ok := thread.status(); !ok || status.blocks(s) {
-		return false
-	}
-	// Something else may wake it: another signal gets or loses a listener. So it is
-	// the time at which nothing does that counts.
-	for range 4 {
-		if !thread.woken(s) {
-			return true
+	if maskThread == "" {
+		if maskThread = findMaskThread(); maskThread == "" {
+			return everything()
 		}
 	}
-	return false
+	switch s {
+	case unix.SIGHUP, unix.SIGINT, unix.SIGTERM, unix.SIGQUIT, unix.SIGABRT:
+		// The mask thread may be woken by something else too: another signal that gets
+		// or loses a listener. So it is the time at which it sleeps on that counts.
+		for range 4 {
+			if !maskThread.woken(s) {
+				return true
+			}
+		}
+		return false
+	}
+	status, ok := maskThread.status()
+	for ok && status.blocks(unix.SIGSEGV) {
+		// It is in a signal handler, where everything is blocked.
+		time.Sleep(100 * time.Microsecond)
+		status, ok = maskThread.status()
+	}
+	return ok && !status.blocks(s)
 }
 
 // everything reports whether the program seems to listen to everything, which leaves
@@ -70,14 +75,19 @@ func everything() bool {
 	return true
 }
 
-// A thread is a thread of this process.
+// A thread is a thread of this process, by its number.
 type thread string
 
-// maskThread finds the thread whose mask follows os/signal.
-func maskThread() (thread, bool) {
+// maskThread is the mask thread if it has been found. Once there, it stays for ever.
+var maskThread thread
+
+// findMaskThread finds the thread whose mask follows os/signal.
+func findMaskThread() thread {
 	listener := make(chan os.Signal, 1)
-	// Signals that hardly anybody listens to.
-	for _, s := range []syscall.Signal{64, 63, 62, 64, 63, 62} {
+	follows := map[thread]int{}
+	// Signals that hardly anybody listens to. Two of them prove it, as another thread's
+	// mask may change for a reason of its own.
+	for _, s := range []syscall.Signal{64, 63, 62, 61, 60} {
 		signal.Notify(listener, s)
 		open := threads(func(t status) bool { return !t.blocks(s) })
 		signal.Stop(listener)
@@ -87,14 +97,17 @@ func maskThread() (thread, bool) {
 		var found []thread
 		for t := range shut {
 			if open[t] {
+				follows[t]++
+			}
+			if follows[t] == 2 {
 				found = append(found, t)
 			}
 		}
 		if len(found) == 1 {
-			return found[0], true
+			return found[0]
 		}
 	}
-	return "", false
+	return ""
 }
 
 // threads returns those threads of the process for which is holds.

@@ -3,6 +3,8 @@
 package exithook
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -124,4 +126,18 @@ func TestListeningInABusyProcess(t *testing.T) {
 	p.do("stop listen")
 	p.signal(unix.SIGTERM)
 	p.diesOf(unix.SIGTERM)
+}
+
+// A crash stays a crash.
+func TestAbort(t *testing.T) {
+	t.Parallel()
+	p := start(t)
+	p.do("add a")
+	fmt.Fprintln(p.stdin, "abort")
+	if status := p.wait(); status.ExitStatus() != 2 {
+		t.Errorf("ended with %v", p.command.ProcessState)
+	}
+	if !strings.Contains(p.stderr.String(), "SIGABRT: abort") {
+		t.Error("no dump by the runtime")
+	}
 }

@@ -2,6 +2,7 @@ package exithook
 
 import (
 	"os"
+	"os/signal"
 	"syscall"
 	"time"
 	"unsafe"
@@ -18,9 +19,14 @@ var fatal = []syscall.Signal{
 
 // die ends the process by s. It does not return.
 func die(s syscall.Signal) {
-	// struct __sigaction: handler, trampoline, mask, flags. Zero is SIG_DFL.
+	signal.Reset(s)
+	// That is enough for SIGHUP, SIGINT and SIGTERM. The runtime takes no notice of the
+	// others, or exits with status 2. x/sys has no sigaction for macOS, so this asks the
+	// kernel: struct __sigaction is handler, trampoline, mask and flags, and a handler of
+	// zero is SIG_DFL.
+	const sigaction = 46
 	var action [4]uintptr
-	unix.RawSyscall(unix.SYS_SIGACTION, uintptr(s), uintptr(unsafe.Pointer(&action)), 0)
+	unix.RawSyscall(sigaction, uintptr(s), uintptr(unsafe.Pointer(&action)), 0)
 	raise(s)
 	time.Sleep(patience)
 	os.Exit(128 + int(s))

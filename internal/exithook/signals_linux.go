@@ -51,13 +51,7 @@ type action struct {
 	mask     uint64
 }
 
-// setAction and getAction bypass os/signal, which offers neither.
-func setAction(s syscall.Signal, a *action) bool {
-	_, _, errno := unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(s), uintptr(unsafe.Pointer(a)), 0, unsafe.Sizeof(a.mask), 0, 0)
-	return errno == 0
-}
-
-func getAction(s syscall.Signal) (a action) {
-	unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(s), 0, uintptr(unsafe.Pointer(&a)), unsafe.Sizeof(a.mask), 0, 0)
-	return a
+// setAction bypasses os/signal, which has no SIG_DFL.
+func setAction(s syscall.Signal, a *action) {
+	unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(s), uintptr(unsafe.Pointer(a)), 0, unsafe.Sizeof(a.mask), 0, 0)
 }
