@@ -1,0 +1,538 @@
+package mutex
+
+import (
+	"context"
+	"errors"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/seed-c461eb89/nodelock/internal/filesystem"
+	"github.com/seed-c461eb89/nodelock/internal/nodeerror"
+)
+
+// An interposer is the system's filesystem with something between it and the engine.
+// Before each call it calls before, if that is set, whose error is the call's.
+type interposer struct {
+	filesystem.OS
+	before func(name, path string) error
+
+	mutex sync.Mutex
+	open  map[filesystem.Handle]struct{}
+}
+
+func (i *interposer) call(name, path string) error {
+	if i.before == nil {
+		return nil
+	}
+	return i.before(name, path)
+}
+
+func (i *interposer) opened(h filesystem.Handle, err error) (filesystem.Handle, error) {
+	if err == nil {
+		i.mutex.Lock()
+		defer i.mutex.Unlock()
+		if i.open == nil {
+			i.open = map[filesystem.Handle]struct{}{}
+		}
+		i.open[h] = struct{}{}
+	}
+	return h, err
+}
+
+func (i *interposer) closed(h filesystem.Handle) {
+	i.mutex.Lock()
+	defer i.mutex.Unlock()
+	delete(i.open, h)
+}
+
+// die closes everything, as the end of a process does.
+func (i *interposer) die() {
+	i.mutex.Lock()
+	defer i.mutex.Unlock()
+	for h := range i.open {
+		_ = i.OS.Close(h)
+	}
+	i.open = nil
+}
+
+func (i *interposer) TryGuard(path string) (filesystem.Handle, error) {
+	if err := i.call("guard", path); err != nil {
+		return 0, err
+	}
+	return i.opened(i.OS.TryGuard(path))
+}
+
+func (i *interposer) Unguard(h filesystem.Handle) error {
+	if err := i.call("unguard", ""); err != nil {
+		return err
+	}
+	i.closed(h)
+	return i.OS.Unguard(h)
+}
+
+func (i *interposer) OpenExclusive(path string) (filesystem.Handle, error) {
+	if err := i.call("create", path); err != nil {
+		return 0, err
+	}
+	return i.opened(i.OS.OpenExclusive(path))
+}
+
+func (i *interposer) Mkdir(path string) error {
+	if err := i.call("create", path); err != nil {
+		return err
+	}
+	return i.OS.Mkdir(path)
+}
+
+func (i *interposer) PinDirectory(path string) (filesystem.Handle, error) {
+	if err := i.call("pin", path); err != nil {
+		return 0, err
+	}
+	return i.opened(i.OS.PinDirectory(path))
+}
+
+func (i *interposer) Pin(path string) (filesystem.Handle, error) {
+	if err := i.call("pin", path); err != nil {
+		return 0, err
+	}
+	return i.opened(i.OS.Pin(path))
+}
+
+func (i *interposer) FstatIdentity(h filesystem.Handle) (filesystem.Stat, filesystem.Identity, error) {
+	if err := i.call("fstat", ""); err != nil {
+		return filesystem.Stat{}, filesystem.Identity{}, err
+	}
+	return i.OS.FstatIdentity(h)
+}
+
+func (i *interposer) LstatIdentity(path string) (filesystem.Stat, filesystem.Identity, error) {
+	if err := i.call("lstat", path); err != nil {
+		return filesystem.Stat{}, filesystem.Identity{}, err
+	}
+	return i.OS.LstatIdentity(path)
+}
+
+func (i *interposer) Futimes(h filesystem.Handle, ms int64) error {
+	if err := i.call("touch", ""); err != nil {
+		return err
+	}
+	return i.OS.Futimes(h, ms)
+}
+
+func (i *interposer) Close(h filesystem.Handle) error {
+	if err := i.call("close", ""); err != nil {
+		return err
+	}
+	i.closed(h)
+	return i.OS.Close(h)
+}
+
+func (i *interposer) RenameNoReplace(from, to string) error {
+	if err := i.call("rename", from); err != nil {
+		return err
+	}
+	return i.OS.RenameNoReplace(from, to)
+}
+
+func (i *interposer) Link(from, to string) error {
+	if err := i.call("link", from); err != nil {
+		return err
+	}
+	return i.OS.Link(from, to)
+}
+
+func (i *interposer) Unlink(path string) error {
+	if err := i.call("remove", path); err != nil {
+		return err
+	}
+	return i.OS.Unlink(path)
+}
+
+func (i *interposer) Rmdir(path string) error {
+	if err := i.call("remove", path); err != nil {
+		return err
+	}
+	return i.OS.Rmdir(path)
+}
+
+// once returns a before that calls f before the n-th call of that name.
+func once(name string, n int32, f func()) func(string, string) error {
+	var count atomic.Int32
+	return func(called, _ string) error {
+		if called == name && count.Add(1) == n {
+			f()
+		}
+		return nil
+	}
+}
+
+// Each part of the promises is left out once, in a situation that needs it.
+
+func TestGuardIsNeeded(t *testing.T) {
+	for _, omit := range []Part{0, Guard} {
+		each(t, func(t *testing.T, target Target, path string, makeLock func() error) {
+			makeStale(t, path, makeLock)
+			winner, _ := participant(nil)
+			winner.Omit = omit
+			var unlock func() error
+			loserFiles := &interposer{}
+			loser, _ := participant(loserFiles)
+			loser.Omit = omit
+			var lost error
+			// When one has judged the lock, another takes it over, and releases it when the
+			// first has renamed it.
+			steal := once("rename", 1, func() { _, unlock, _ = winner.Mutex(target, quick).TryLock(t.Context()) })
+			release := once("lstat", 1, func() {
+				if unlock != nil {
+					lost = unlock()
+				}
+			})
+			loserFiles.before = func(name, path string) error { return errors.Join(steal(name, path), release(name, path)) }
+			_, unlockLoser, err := loser.Mutex(target, quick).TryLock(t.Context())
+			if broken := lost != nil; broken != (omit != 0) {
+				t.Errorf("omitted %b: a live lock is lost: %v", omit, lost)
+			}
+			if err == nil {
+				must(t, unlockLoser())
+			}
+			_ = os.Remove(path)
+		})
+	}
+}
+
+func TestIdentityIsNeeded(t *testing.T) {
+	for _, omit := range []Part{0, Identity} {
+		each(t, func(t *testing.T, target Target, path string, makeLock func() error) {
+			e, _ := participant(nil)
+			e.Omit = omit
+			o := quick
+			o.Update = time.Hour
+			_, unlock, err := e.Mutex(target, o).TryLock(t.Context())
+			must(t, err)
+			// It is late, and another takes the lock over.
+			age(t, path, time.Hour)
+			other, _ := participant(nil)
+			held, unlockOther, err := other.Mutex(target, quick).TryLock(t.Context())
+			must(t, err)
+			err = unlock()
+			_, statErr := os.Stat(path)
+			if broken := err == nil || statErr != nil; broken != (omit != 0) {
+				t.Errorf("omitted %b: released another's lock: %v, %v", omit, err, statErr)
+			}
+			if err := unlockOther(); (err != nil) != (omit != 0) {
+				t.Errorf("omitted %b: %v", omit, err)
+			}
+			<-held.Done()
+		})
+	}
+}
+
+func TestClaimIsNeeded(t *testing.T) {
+	for _, omit := range []Part{0, Claim} {
+		each(t, func(t *testing.T, target Target, path string, makeLock func() error) {
+			makeStale(t, path, makeLock)
+			files := &interposer{}
+			// A Node program, which knows no guard, takes the lock over at the last moment.
+			replace := func() { must(t, os.Remove(path)); must(t, makeLock()) }
+			files.before = once("rename", 1, replace)
+			if omit != 0 {
+				files.before = once("remove", 1, replace)
+			}
+			e, _ := participant(files)
+			e.Omit = omit
+			_, unlock, err := e.Mutex(target, quick).TryLock(t.Context())
+			if broken := err == nil; broken != (omit != 0) {
+				t.Errorf("omitted %b: two owners: %v", omit, err)
+			}
+			if err == nil {
+				must(t, unlock())
+				return
+			}
+			only(t, path, "x.lock")
+			must(t, os.Remove(path))
+		})
+	}
+}
+
+// A participant ends at any of its calls. The next one gets the lock when it is stale,
+// and when he has released it nothing is left.
+func TestCrashAtEveryCall(t *testing.T) {
+	each(t, func(t *testing.T, target Target, path string, makeLock func() error) {
+		for _, situation := range []string{"free", "stale", "left aside"} {
+			for n, crashed := int32(1), true; crashed; n++ {
+				switch situation {
+				case "stale":
+					makeStale(t, path, makeLock)
+				case "left aside":
+					makeStale(t, path, makeLock)
+					must(t, os.Rename(path, aside(path)))
+					makeStale(t, path, makeLock)
+				}
+				files := &interposer{}
+				var calls atomic.Int32
+				var dead atomic.Bool
+				var at string
+				files.before = func(name, path string) error {
+					if dead.Load() {
+						return errors.New("dead")
+					}
+					if calls.Add(1) == n {
+						at = name + " " + path
+						dead.Store(true)
+						runtime.Goexit()
+					}
+					return nil
+				}
+				e, _ := participant(files)
+				o := quick
+				o.Update = time.Hour
+				o.Settle = time.Millisecond
+				ended := make(chan struct{})
+				go func() {
+					defer close(ended)
+					_, unlock, err := e.Mutex(target, o).TryLock(t.Context())
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					if err := unlock(); err != nil {
+						t.Error(err)
+					}
+				}()
+				<-ended
+				crashed = dead.Load()
+				files.die()
+				if _, err := os.Lstat(path); err == nil {
+					age(t, path, time.Hour)
+				}
+				next, _ := participant(nil)
+				_, unlock, err := next.Mutex(target, quick).TryLock(t.Context())
+				if err != nil {
+					t.Fatalf("%s, %s: the next one: %v", situation, at, err)
+				}
+				must(t, unlock())
+				only(t, path)
+				if t.Failed() {
+					t.Fatalf("%s: crash at call %d: %s", situation, n, at)
+				}
+			}
+		}
+	})
+}
+
+// Filesystems without a guard, without a rename that does not replace, and without links.
+func TestPoorFilesystems(t *testing.T) {
+	refuse := func(names ...string) func(string, string) error {
+		return func(name, path string) error {
+			for _, n := range names {
+				switch {
+				case n != name:
+				case n == "guard":
+					return filesystem.ErrUnguardable
+				case n == "link":
+					return nodeerror.FromCode("EPERM", "link", path, path)
+				default:
+					return nodeerror.FromCode("EINVAL", "rename", path, path)
+				}
+			}
+			return nil
+		}
+	}
+	for _, lacks := range []string{"guard", "rename", "rename link", "guard rename link"} {
+		t.Run(lacks, func(t *testing.T) {
+			each(t, func(t *testing.T, target Target, path string, makeLock func() error) {
+				files := &interposer{before: refuse(strings.Fields(lacks)...)}
+				e, _ := participant(files)
+				m := e.Mutex(target, quick)
+				for range 2 {
+					makeStale(t, path, makeLock)
+					held, unlock, err := m.TryLock(t.Context())
+					must(t, err)
+					if m.Guarded() == strings.Contains(lacks, "guard") || !m.Reclaimed() {
+						t.Errorf("guarded %v, reclaimed %v", m.Guarded(), m.Reclaimed())
+					}
+					time.Sleep(2 * quick.Update)
+					must(t, held.Err())
+					only(t, path, "x.lock")
+					must(t, unlock())
+					only(t, path)
+				}
+				// What is not ours is spared.
+				o := quick
+				o.Update = time.Hour
+				_, unlock, err := e.Mutex(target, o).TryLock(t.Context())
+				must(t, err)
+				must(t, os.Remove(path))
+				must(t, makeLock())
+				coded(t, unlock(), "ECOMPROMISED")
+				only(t, path, "x.lock")
+			})
+		})
+	}
+}
+
+// Without a guard, what lies aside may be of somebody who is at it.
+func TestAsideWithoutGuard(t *testing.T) {
+	each(t, func(t *testing.T, target Target, path string, makeLock func() error) {
+		files := &interposer{before: func(name, _ string) error {
+			if name == "guard" {
+				return filesystem.ErrUnguardable
+			}
+			return nil
+		}}
+		makeStale(t, path, makeLock)
+		must(t, os.Rename(path, aside(path)))
+		makeStale(t, path, makeLock)
+		e, _ := participant(files)
+		if _, _, err := e.Mutex(target, quick).TryLock(t.Context()); err == nil {
+			t.Error("another's claim is ignored")
+		}
+		time.Sleep(quick.Stale + 100*time.Millisecond)
+		_, unlock, err := e.Mutex(target, quick).TryLock(t.Context())
+		must(t, err)
+		must(t, unlock())
+		only(t, path)
+	})
+}
+
+// One who stops while he has the guard keeps nobody's lock from being renewed, and is
+// not waited for beyond all patience.
+func TestGuardBusy(t *testing.T) {
+	each(t, func(t *testing.T, target Target, path string, _ func() error) {
+		e, _ := participant(nil)
+		o := quick
+		o.Stale = 300 * time.Millisecond
+		held, unlock, err := e.Mutex(target, o).Lock(t.Context())
+		must(t, err)
+		h, err := filesystem.OS{}.TryGuard(strings.TrimSuffix(path, "x.lock"))
+		must(t, err)
+		time.Sleep(3 * o.Stale)
+		must(t, held.Err())
+		stat, err := os.Stat(path)
+		must(t, err)
+		if age := time.Since(stat.ModTime()); age > o.Stale {
+			t.Errorf("the lock was renewed %v ago", age)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		defer cancel()
+		other, _ := participant(nil)
+		if _, _, err := other.Mutex(target, o).Lock(ctx); err != context.DeadlineExceeded {
+			t.Error(err)
+		}
+		must(t, filesystem.OS{}.Unguard(h))
+		must(t, held.Err())
+		must(t, unlock())
+		only(t, path)
+	})
+}
+
+// A release that cannot be guarded fails, and can be tried again.
+func TestReleaseWhileGuardBusy(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
+	each(t, func(t *testing.T, target Target, path string, _ func() error) {
+		e, _ := participant(nil)
+		held, unlock, err := e.Mutex(target, quick).Lock(t.Context())
+		must(t, err)
+		h, err := filesystem.OS{}.TryGuard(strings.TrimSuffix(path, "x.lock"))
+		must(t, err)
+		if err := unlock(); err != errGuardBusy {
+			t.Error(err)
+		}
+		coded(t, context.Cause(held), "ERELEASED")
+		only(t, path, "x.lock")
+		must(t, filesystem.OS{}.Unguard(h))
+		must(t, unlock())
+		only(t, path)
+		if len(e.turns) != 0 || len(e.held) != 0 {
+			t.Error("something is left in memory")
+		}
+	})
+}
+
+// Errors of the heartbeat are not a loss until the threshold is past.
+func TestHeartbeatErrors(t *testing.T) {
+	each(t, func(t *testing.T, target Target, path string, _ func() error) {
+		var broken atomic.Bool
+		files := &interposer{before: func(name, path string) error {
+			if name == "touch" && broken.Load() {
+				return nodeerror.FromCode("EIO", "futime", "", "")
+			}
+			return nil
+		}}
+		e, _ := participant(files)
+		o := quick
+		o.Stale = 400 * time.Millisecond
+		held, unlock, err := e.Mutex(target, o).Lock(t.Context())
+		must(t, err)
+		broken.Store(true)
+		time.Sleep(200 * time.Millisecond)
+		must(t, held.Err())
+		broken.Store(false)
+		time.Sleep(500 * time.Millisecond)
+		must(t, held.Err())
+		broken.Store(true)
+		start := time.Now()
+		<-held.Done()
+		if d := time.Since(start); d < 300*time.Millisecond || d > 3*time.Second {
+			t.Errorf("told after %v", d)
+		}
+		if !errors.Is(context.Cause(held), ErrCompromised) || !strings.Contains(context.Cause(held).Error(), "EIO") {
+			t.Error(context.Cause(held))
+		}
+		coded(t, unlock(), "ECOMPROMISED")
+		only(t, path, "x.lock")
+	})
+}
+
+func TestWhatIsNoLock(t *testing.T) {
+	directory := t.TempDir()
+	t.Chdir(directory)
+	must(t, os.Mkdir("d", 0o777))
+	must(t, os.WriteFile("f", nil, 0o666))
+	must(t, os.Symlink("f", "l"))
+	must(t, os.Mkdir("full", 0o777))
+	must(t, os.WriteFile("full/x", nil, 0o666))
+	for _, p := range []string{"d", "f", "full"} {
+		age(t, p, time.Hour)
+	}
+	e, _ := participant(nil)
+	mtime := func() bool { return false }
+	for _, row := range []struct {
+		target Target
+		code   string
+	}{
+		{Lockfile("d", mtime), "EISDIR"},
+		{Lockfile("l", mtime), "ELOOP"},
+		{Lockfile("", mtime), "ENOENT"},
+		{Lockfile("no/where", mtime), "ENOENT"},
+		{Lockfile("a\x00b", mtime), "ERR_INVALID_ARG_VALUE"},
+		{ProperLockfile(".", "f", false), "ENOTDIR"},
+		{ProperLockfile(".", "l", false), "ENOTDIR"},
+		{ProperLockfile(".", "full", false), "ENOTEMPTY"},
+		{ProperLockfile("nowhere", "", false), "ENOENT"},
+	} {
+		_, _, err := e.Mutex(row.target, quick).TryLock(t.Context())
+		coded(t, err, row.code)
+	}
+	only(t, directory+"/x", "d", "f", "full", "l")
+	if len(e.turns) != 0 {
+		t.Error("turns are left")
+	}
+}
+
+// A name so long that nothing can be added to it.
+func TestLongName(t *testing.T) {
+	path := t.TempDir() + "/" + strings.Repeat("n", 255)
+	e, _ := participant(nil)
+	_, unlock, err := e.Mutex(Lockfile(path, func() bool { return true }), quick).TryLock(t.Context())
+	must(t, err)
+	must(t, unlock())
+	only(t, path)
+}
