@@ -32,6 +32,8 @@ type MutexOptions struct {
 
 const (
 	defaultUpdate = 5 * time.Second
+	// doubt is how long a lock that looks stale is watched before it is taken over.
+	doubt = 50 * time.Millisecond
 	// settle is how long after a takeover the lock is looked at once more: a Node program
 	// that judged the same stale lock has acted by then.
 	settle = 5 * time.Millisecond
@@ -55,7 +57,7 @@ func NewMutex(path string, o MutexOptions) *Mutex {
 	}
 	target := mutex.Lockfile(path, func() bool { return CurrentFiletime() == Ctime })
 	return &Mutex{mutexes.Mutex(target, mutex.Options{
-		Stale: stale, Update: update, Poll: cmp.Or(max(o.Poll, 0), defaultPoll), Settle: settle,
+		Stale: stale, Update: update, Poll: cmp.Or(max(o.Poll, 0), defaultPoll), Doubt: doubt, Settle: settle,
 	})}
 }
 

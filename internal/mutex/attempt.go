@@ -13,9 +13,11 @@ import (
 // rounds is how often an attempt starts over because what was at the path has gone.
 const rounds = 3
 
-// attempt makes one attempt: a lock that is held, or nil if another has it.
-func (m *Mutex) attempt(ctx context.Context, path string) (*lease, error) {
+// attempt makes one attempt: a lock that is held, or nil if another has it. A lock that
+// is stale, but was not when doubt was, is noted there and left alone.
+func (m *Mutex) attempt(ctx context.Context, path string, doubt *mark) (*lease, error) {
 	l := m.newLease(path)
+	l.doubt = doubt
 	g, err := m.guardDirectory(ctx, l.directory, tryPatience, nil)
 	if err == errGuardBusy {
 		return nil, nil
@@ -116,7 +118,12 @@ func (l *lease) takeover(guarded bool) (verdict, error) {
 	case !l.stale(stat, now):
 		return another, nil
 	}
-	return l.claim(guarded).remove(markOf(stat, id))
+	found := markOf(stat, id)
+	if l.options.Doubt > 0 && !found.same(*l.doubt) {
+		*l.doubt = found
+		return another, nil
+	}
+	return l.claim(guarded).remove(found)
 }
 
 // stale says whether a lock may be taken over (L7, P6).

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-c461eb89/nodelock/internal/nodetime"
 )
 
-// What a lock is known by.
+// A mark is what a lock is known by.
 type mark struct {
 	identity filesystem.Identity
 	// mtime is as the filesystem gave it back. Whoever renews the lock changes it.
@@ -20,10 +20,13 @@ type mark struct {
 
 func markOf(s filesystem.Stat, id filesystem.Identity) mark { return mark{id, s.ModTime} }
 
-// is says whether m and other are the same lock, not renewed between.
-func (e *Engine) is(m, other mark) bool {
-	return e.Omit&Identity != 0 || m.identity == other.identity && m.mtime.Equal(other.mtime)
+// same says whether m and other are the same lock, not renewed between.
+func (m mark) same(other mark) bool {
+	return m.identity == other.identity && m.mtime.Equal(other.mtime)
 }
+
+// is is same, unless identity is left out.
+func (e *Engine) is(m, other mark) bool { return e.Omit&Identity != 0 || m.same(other) }
 
 // A verdict is what came of looking at what is at a path, or of trying to remove it.
 type verdict uint8

@@ -491,6 +491,41 @@ func TestHeartbeatErrors(t *testing.T) {
 	})
 }
 
+// A lock that looks stale is watched for a while, and left alone if it is renewed.
+func TestDoubt(t *testing.T) {
+	each(t, func(t *testing.T, target Target, path string, makeLock func() error) {
+		e, _ := participant(nil)
+		o := quick
+		o.Doubt = 100 * time.Millisecond
+		m := e.Mutex(target, o)
+		makeStale(t, path, makeLock)
+		start := time.Now()
+		_, unlock, err := m.TryLock(t.Context())
+		must(t, err)
+		if d := time.Since(start); d < o.Doubt {
+			t.Errorf("taken over after %v", d)
+		}
+		must(t, unlock())
+
+		makeStale(t, path, makeLock)
+		for _, by := range []time.Duration{0, time.Minute} {
+			renewed := time.AfterFunc(o.Doubt/2, func() { age(t, path, by) })
+			if _, _, err := m.TryLock(t.Context()); nodeerror.Code(err) != nodeerror.Code(target.held(path)) {
+				t.Error(err)
+			}
+			renewed.Stop()
+			age(t, path, time.Hour)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), o.Doubt/4)
+		defer cancel()
+		if _, _, err := m.Lock(ctx); err != context.DeadlineExceeded {
+			t.Error(err)
+		}
+		only(t, path, "x.lock")
+		must(t, os.Remove(path))
+	})
+}
+
 func TestWhatIsNoLock(t *testing.T) {
 	directory := t.TempDir()
 	t.Chdir(directory)

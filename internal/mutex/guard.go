@@ -9,10 +9,12 @@ import (
 )
 
 // The guard is busy for some microseconds at a time, unless its holder is stopped. So
-// the pauses between attempts to get it start short, double, and stay at the longest.
+// the pauses between attempts to get it start short, double, and stay at the longest,
+// which for who has the lock is shorter than for who wants it: he comes first.
 const (
-	shortestPause = time.Millisecond
-	longestPause  = 32 * time.Millisecond
+	shortestPause       = time.Millisecond
+	longestPause        = 32 * time.Millisecond
+	longestPauseOfOwner = 4 * time.Millisecond
 )
 
 // How long a call tries to get the guard that no context bounds.
@@ -34,15 +36,20 @@ type guard struct {
 	held bool
 }
 
-// guardDirectory waits for the guard. Before each pause it calls busy, unless that is
-// nil, and gives up with its error. A patience that is not 0 is how long it waits.
+// guardDirectory waits for the guard, and gives up with errGuardBusy when patience is
+// over. Who has the lock gives a function to be called before each pause, with whose
+// error it gives up.
 func (m *Mutex) guardDirectory(ctx context.Context, directory string, patience time.Duration, busy func() error) (guard, error) {
 	e := m.engine
+	longest := longestPauseOfOwner
+	if busy == nil {
+		longest = longestPause
+	}
 	if e.Omit&Guard != 0 {
 		return guard{}, nil
 	}
 	var waited time.Duration
-	for pause := shortestPause; ; pause = min(2*pause, longestPause) {
+	for pause := shortestPause; ; pause = min(2*pause, longest) {
 		h, err := e.filesystem.TryGuard(directory)
 		switch err {
 		case nil:
@@ -61,7 +68,7 @@ func (m *Mutex) guardDirectory(ctx context.Context, directory string, patience t
 			}
 		}
 		d := shortestPause + time.Duration(e.Random()*float64(pause))
-		if patience != 0 && waited >= patience {
+		if waited >= patience {
 			return guard{}, errGuardBusy
 		}
 		waited += d

@@ -19,6 +19,7 @@ type lease struct {
 	path, directory string
 	pin             filesystem.Handle
 	reclaimed       bool
+	doubt           *mark
 	order           uint64
 	cancel          context.CancelCauseFunc
 	timer           clock.Timer
@@ -144,6 +145,12 @@ func (l *lease) touch() (bool, error) {
 		return false, err
 	}
 	defer g.end()
+	return l.touchGuarded()
+}
+
+// touchGuarded is the guarded section of touch.
+func (l *lease) touchGuarded() (bool, error) {
+	e := l.engine
 	if _, ours, err := l.ours(); err != nil || !ours {
 		return ours, err
 	}
@@ -153,7 +160,7 @@ func (l *lease) touch() (bool, error) {
 	}
 	// The time as the filesystem stored it. Whoever knows no guard may have replaced the
 	// lock meanwhile; then it was not his that has been touched.
-	found, err := l.claim(g.held).look(l.path)
+	found, err := l.claim(false).look(l.path)
 	if err != nil {
 		return false, err
 	}
@@ -251,9 +258,15 @@ func (l *lease) tell(why error) {
 	}
 }
 
-// remove removes the lock if it still is the holder's.
+// remove removes the lock if it still is the holder's. As long as it has to wait for the
+// guard, it renews the lock.
 func (l *lease) remove(patience time.Duration) error {
-	g, err := l.guardDirectory(context.Background(), l.directory, patience, nil)
+	g, err := l.guardDirectory(context.Background(), l.directory, patience, func() error {
+		if l.options.Update > 0 && l.engine.since(l.renewed) >= l.options.Update && !l.overdue() {
+			_, _ = l.touchGuarded()
+		}
+		return nil
+	})
 	if nodeerror.Code(err) == "ENOENT" {
 		return compromised(err) // with the directory
 	}

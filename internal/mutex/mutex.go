@@ -132,6 +132,10 @@ type Options struct {
 	Update time.Duration
 	// Poll is the time between two attempts, which varies by a quarter.
 	Poll time.Duration
+	// Doubt is how long a lock that looks stale is watched before it is taken over; 0: not at
+	// all. If the whole machine was asleep, or too busy, a holder who is alive has that
+	// time to renew it.
+	Doubt time.Duration
 	// Settle is how long after a takeover the lock is looked at again before it counts as
 	// held: 0: it is not. It is for participants that know no guard.
 	Settle time.Duration
@@ -218,15 +222,23 @@ func (m *Mutex) lock(ctx context.Context, wait bool) (context.Context, func() er
 
 // contend makes attempts until one succeeds.
 func (m *Mutex) contend(ctx context.Context, path string, wait bool) (*lease, error) {
+	// What was found stale, and is to be looked at again.
+	var doubt mark
 	for {
-		l, err := m.attempt(ctx, path)
+		doubted := doubt
+		l, err := m.attempt(ctx, path, &doubt)
 		if l != nil || err != nil {
 			return l, err
 		}
-		if !wait {
-			return nil, m.target.held(path)
+		switch {
+		case !doubt.same(doubted) && (wait || doubted.same(mark{})):
+			err = m.engine.clock.Wait(ctx, m.options.Doubt)
+		case !wait:
+			err = m.target.held(path)
+		default:
+			err = m.awaitChange(ctx)
 		}
-		if err := m.awaitChange(ctx); err != nil {
+		if err != nil {
 			return nil, err
 		}
 	}
