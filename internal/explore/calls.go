@@ -16,9 +16,8 @@ import (
 type call uint8
 
 const (
-	callNone call = iota
 	// callWait waits for ms, and callSection only lets others go first.
-	callWait
+	callWait call = iota + 1
 	callSection
 	callOpenExclusive
 	callOpenRead
@@ -34,8 +33,9 @@ const (
 	callRmdir
 	callUtimes
 	callFutimes
-	callTryLock
-	callUnlock
+	callTryGuard
+	callUnguard
+	callPin
 	callRealpath
 )
 
@@ -44,13 +44,13 @@ var names = [...]string{
 	callWait: "wait", callSection: "work", callOpenExclusive: "open wx", callOpenRead: "open r",
 	callClose: "close", callFstat: "fstat", callStat: "stat", callLstat: "lstat", callUnlink: "unlink",
 	callLink: "link", callRename: "rename", callRenameNoReplace: "rename noreplace", callMkdir: "mkdir",
-	callRmdir: "rmdir", callUtimes: "utimes", callFutimes: "futimes", callTryLock: "flock",
-	callUnlock: "funlock", callRealpath: "realpath",
+	callRmdir: "rmdir", callUtimes: "utimes", callFutimes: "futimes", callTryGuard: "guard",
+	callUnguard: "unguard", callPin: "open", callRealpath: "realpath",
 }
 
 var nodeNames = map[call]string{
 	callOpenExclusive: "open", callOpenRead: "open", callRenameNoReplace: "rename", callUtimes: "utime",
-	callFutimes: "futime", callUnlock: "flock", callRealpath: "lstat",
+	callFutimes: "futime", callTryGuard: "open", callUnguard: "close", callRealpath: "lstat",
 }
 
 // A request is a call with its arguments.
@@ -79,10 +79,18 @@ func perform(f *memoryfs.FS, r *request) (a answer) {
 	case callOpenExclusive:
 		h, a.code = f.OpenExclusive(r.path)
 		a.handle = h &^ actor
-	case callOpenRead:
+	case callOpenRead, callPin:
 		h, a.code = f.OpenRead(r.path)
 		a.handle = h &^ actor
-	case callClose:
+	case callTryGuard:
+		if h, a.code = f.OpenRead(r.path); a.code == "" {
+			if a.code = f.TryLock(h); a.code != "" {
+				f.Close(h)
+				h = 0
+			}
+		}
+		a.handle = h &^ actor
+	case callClose, callUnguard:
 		a.code = f.Close(actor | r.handle)
 	case callFstat:
 		if o := f.Open(actor | r.handle); o != nil {
@@ -111,10 +119,6 @@ func perform(f *memoryfs.FS, r *request) (a answer) {
 		a.code = f.Utimes(r.path, nodetime.Stored(r.ms).UnixNano())
 	case callFutimes:
 		a.code = f.Futimes(actor|r.handle, nodetime.Stored(r.ms).UnixNano())
-	case callTryLock:
-		a.code = f.TryLock(actor | r.handle)
-	case callUnlock:
-		a.code = f.Unlock(actor | r.handle)
 	case callRealpath:
 		_, a.code = f.Find(r.path, true)
 	}
@@ -134,11 +138,15 @@ func (p *Process) call(r request) (answer, error) {
 	if a.code == "" {
 		return a, nil
 	}
+	return a, p.failed(a.code, r)
+}
+
+func (p *Process) failed(code string, r request) error {
 	name, ok := nodeNames[r.call]
 	if !ok {
 		name = names[r.call]
 	}
-	return a, nodeerror.Linux(a.code, name, r.path, r.dest)
+	return nodeerror.Linux(code, name, r.path, r.dest)
 }
 
 func (p *Process) simple(c call, path string) error {
@@ -156,7 +164,11 @@ func (p *Process) stat(r request) (filesystem.Stat, error) {
 	if err != nil {
 		return filesystem.Stat{}, err
 	}
-	return filesystem.Stat{Type: a.kind, ModTime: time.Unix(0, a.mtime), ChangeTime: time.Unix(0, a.ctime)}, nil
+	return statOf(&a), nil
+}
+
+func statOf(a *answer) filesystem.Stat {
+	return filesystem.Stat{Type: a.kind, ModTime: time.Unix(0, a.mtime), ChangeTime: time.Unix(0, a.ctime)}
 }
 
 // The methods that follow are those of the engines' filesystems.
@@ -205,7 +217,11 @@ func (p *Process) Utimes(path string, ms int64) error {
 	return err
 }
 
+// Realpath makes no call for the root, which is always there.
 func (p *Process) Realpath(path string) (string, error) {
+	if path == "/" {
+		return path, nil
+	}
 	return path, p.simple(callRealpath, path)
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-c461eb89/nodelock/internal/filesystem"
 	"github.com/seed-c461eb89/nodelock/internal/lockfile"
+	"github.com/seed-c461eb89/nodelock/internal/mutex"
 	"github.com/seed-c461eb89/nodelock/internal/properlockfile"
 	"github.com/seed-c461eb89/nodelock/internal/retry"
 )
@@ -88,6 +89,11 @@ func (c Config) expect(i ...Invariant) Config {
 // them. With long it has more.
 func Configurations(long bool) []Config {
 	list := mirrors()
+	for i := range protocols {
+		list = append(list, protocols[i].mutexes()...)
+		list = append(list, protocols[i].incomplete()...)
+		list = append(list, protocols[i].withNode()...)
+	}
 	if long {
 		list = append(list, longMirrors()...)
 	}
@@ -124,6 +130,125 @@ func mirrors() []Config {
 		files("lockfile-sleeper", async, async.later()).stops(0, 1).
 			expect(NoFalseOwner, ReleaseSparesOthers, NothingStranded),
 	}
+}
+
+// A protocol is what configurations with Mutexes are made of.
+type protocol struct {
+	name          string
+	configuration func(string, ...Participant) Config
+	target        mutex.Target
+	// node are the mirrors.
+	node []Participant
+}
+
+var protocols = []protocol{
+	{"lockfile", files, mutex.Lockfile(lockPath, func() bool { return true }), []Participant{async, sync}},
+	{"proper", directories, mutex.ProperLockfile(target, "", true), []Participant{proper4, proper1}},
+}
+
+// lock is a Mutex that waits for the lock, and try one that does not. Parts can be left
+// out.
+func (p *protocol) lock(omit mutex.Part) Participant {
+	return Participant{"Mutex" + without(omit), mutexLock(p.target, true, omit)}
+}
+
+func (p *protocol) try(omit mutex.Part) Participant {
+	return Participant{"Mutex" + without(omit) + ", TryLock", mutexLock(p.target, false, omit)}
+}
+
+func without(omit mutex.Part) string {
+	switch omit {
+	case mutex.Guard:
+		return " without guard"
+	case mutex.Identity:
+		return " without identity check"
+	case mutex.Claim:
+		return " without claim"
+	}
+	return ""
+}
+
+// mutexes are the configurations of Mutexes alone: nothing is violated.
+func (p *protocol) mutexes() []Config {
+	lock, try := p.lock(0), p.try(0)
+	name := p.name + "-mutex-"
+	list := []Config{
+		p.configuration(name+"2", try, try).stale().stops(1, 1),
+		p.configuration(name+"2-wait", lock, lock).stops(1, 1),
+		p.configuration(name+"2-later", lock, try.later()).stops(1, 1),
+		p.configuration(name+"3", try, try, try).stale().stops(1, 1),
+		p.configuration(name+"3-crash", lock, lock, lock).stale().stops(2, 0),
+		p.configuration(name+"3-pause", lock, lock, lock).stale().stops(0, 1),
+	}
+	for i := range list {
+		list[i].Next = lock
+		list[i].Large = len(list[i].Participants) > 2
+	}
+	return list
+}
+
+// parts are situations in which a Mutex needs its parts: with the part, there are fewer
+// violations.
+func (p *protocol) parts() []struct {
+	part      mutex.Part
+	situation func(name string, omit mutex.Part) Config
+} {
+	return []struct {
+		part      mutex.Part
+		situation func(name string, omit mutex.Part) Config
+	}{
+		{mutex.Guard, func(name string, omit mutex.Part) Config {
+			return p.configuration(name, p.try(omit), p.try(omit), p.try(omit)).stale()
+		}},
+		{mutex.Identity, func(name string, omit mutex.Part) Config {
+			return p.configuration(name, p.lock(omit), p.lock(omit).later()).stops(0, 1)
+		}},
+		// The claim is for those who know no guard.
+		{mutex.Claim, func(name string, omit mutex.Part) Config {
+			return p.configuration(name, p.try(omit), p.node[0]).stale()
+		}},
+	}
+}
+
+// incomplete are Mutexes that lack a part, and what that leads to.
+func (p *protocol) incomplete() []Config {
+	var list []Config
+	for i, part := range p.parts() {
+		name := p.name + "-mutex-no-" + []string{"guard", "identity", "claim"}[i]
+		list = append(list, part.situation(name, part.part))
+	}
+	guard, identity, claim := &list[0], &list[1], &list[2]
+	guard.Expect = []Invariant{SingleWinner, LiveLocksAreSafe, NoFalseOwner}
+	identity.Expect = []Invariant{NoFalseOwner, ReleaseSparesOthers}
+	claim.Expect = []Invariant{SingleWinner, LiveLocksAreSafe, NoFalseOwner}
+	switch p.name {
+	case "lockfile":
+		// The .STALE that stays.
+		claim.Expect = append(claim.Expect, ReleaseSparesOthers, NothingStranded)
+	case "proper":
+		guard.Expect = append(guard.Expect, NothingStranded)
+	}
+	return list
+}
+
+// withNode are Mutexes with a participant that knows no guard. A Mutex that takes over
+// may rename aside what the other has just made, and put it back.
+func (p *protocol) withNode() []Config {
+	var list []Config
+	for i, node := range p.node {
+		c := p.configuration(fmt.Sprintf("%s-mutex-node-%d", p.name, i+1), p.try(0), node).stale()
+		c.Expect = []Invariant{LiveLocksAreSafe, NoFalseOwner}
+		if i == 0 {
+			c.Expect = append(c.Expect, NothingStranded)
+		}
+		if p.name == "proper" {
+			// A directory that the other has made between the mkdir and the open of a Mutex is
+			// taken by that for its own.
+			c.Expect = append(c.Expect, SingleWinner)
+		}
+		list = append(list, c)
+	}
+	return list
 }
 
 func longMirrors() []Config {

@@ -29,7 +29,8 @@
 // A system call takes none. Time passes only when nobody who is not paused can do
 // anything, and then to the next timer, so an awake participant is always in time. One
 // that is not in time is a paused one: it stops at any point, for any length up to well
-// beyond the threshold, while the others, their heartbeats and time go on.
+// beyond the threshold, while the others, their heartbeats and time go on. (One that has
+// a kernel lock stops for the whole length.)
 package explore
 
 import (
@@ -63,6 +64,8 @@ type Config struct {
 	Horizon time.Duration
 	// Expect are the invariants that are violated, as is known.
 	Expect []Invariant
+	// Large says that it takes seconds.
+	Large bool
 	// Walks is how many schedules are tried at random; 0: all are.
 	Walks int
 }

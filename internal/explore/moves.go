@@ -199,7 +199,7 @@ func (w *world) moves(s *state, list []move) []move {
 			continue
 		}
 		if p.pausedAt != 0 {
-			if s.now > p.pausedAt {
+			if w.mayResume(s, who) {
 				list = append(list, move{kind: moveResume, who: uint8(who)})
 			}
 			continue
@@ -218,7 +218,7 @@ func (w *world) moves(s *state, list []move) []move {
 		}
 	}
 	if !busy {
-		if next := w.nextTime(s); next != 0 {
+		if next := w.nextTime(s); next > s.now {
 			list = append(list, move{kind: moveTime})
 		}
 	}
@@ -240,12 +240,28 @@ func (w *world) moves(s *state, list []move) []move {
 	return list
 }
 
-// nextTime returns when something is due next: a timer, or the end of a pause beyond the
-// threshold; or 0.
+// mayResume reports whether a paused participant may go on. That it does at once is no
+// pause. While it has a kernel lock all others wait for that, and it goes on in the end.
+func (w *world) mayResume(s *state, who int) bool {
+	since := s.now - s.parts[who].pausedAt
+	if since == 0 || since >= w.sleep {
+		return since != 0
+	}
+	for i := range s.files.Handles {
+		h := &s.files.Handles[i]
+		if int(h.Owner)-1 == who && s.files.Nodes[h.Node].Locked == h.Number {
+			return false
+		}
+	}
+	return true
+}
+
+// nextTime returns when something is due next: a timer, or the end of the longest pause,
+// which nothing goes beyond; or 0.
 func (w *world) nextTime(s *state) int64 {
 	next := int64(0)
 	due := func(at int64) {
-		if at > s.now && (next == 0 || at < next) {
+		if at >= s.now && (next == 0 || at < next) {
 			next = at
 		}
 	}
