@@ -80,6 +80,11 @@ func (c Config) stops(crashes, pauses int) Config {
 	return c
 }
 
+func (c Config) random(walks int) Config {
+	c.Walks = walks
+	return c
+}
+
 func (c Config) expect(i ...Invariant) Config {
 	c.Expect = i
 	return c
@@ -90,7 +95,7 @@ func (c Config) expect(i ...Invariant) Config {
 func Configurations(long bool) []Config {
 	list := mirrors()
 	for i := range protocols {
-		list = append(list, protocols[i].mutexes()...)
+		list = append(list, protocols[i].mutexes(long)...)
 		list = append(list, protocols[i].incomplete()...)
 		list = append(list, protocols[i].withNode()...)
 	}
@@ -169,7 +174,7 @@ func without(omit mutex.Part) string {
 }
 
 // mutexes are the configurations of Mutexes alone: nothing is violated.
-func (p *protocol) mutexes() []Config {
+func (p *protocol) mutexes(long bool) []Config {
 	lock, try := p.lock(0), p.try(0)
 	name := p.name + "-mutex-"
 	list := []Config{
@@ -178,7 +183,13 @@ func (p *protocol) mutexes() []Config {
 		p.configuration(name+"2-later", lock, try.later()).stops(1, 1),
 		p.configuration(name+"3", try, try, try).stale().stops(1, 1),
 		p.configuration(name+"3-crash", lock, lock, lock).stale().stops(2, 0),
-		p.configuration(name+"3-pause", lock, lock, lock).stale().stops(0, 1),
+	}
+	if long {
+		list = append(list,
+			p.configuration(name+"2-wait-2", lock, lock).stale().stops(1, 2),
+			p.configuration(name+"3-pause", lock, lock, lock).stale().stops(0, 1),
+			p.configuration(name+"6-random", lock, lock, try, try, lock.later(), try.later()).stale().stops(2, 2).random(200_000),
+		)
 	}
 	for i := range list {
 		list[i].Next = lock

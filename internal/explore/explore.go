@@ -30,7 +30,7 @@
 // anything, and then to the next timer, so an awake participant is always in time. One
 // that is not in time is a paused one: it stops at any point, for any length up to well
 // beyond the threshold, while the others, their heartbeats and time go on. (One that has
-// a kernel lock stops for the whole length.)
+// a kernel lock stops for the whole length. And waits have a least length, see leastWait.)
 package explore
 
 import (

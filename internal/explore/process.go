@@ -210,6 +210,10 @@ func (c *processClock) Now() time.Time {
 	return time.UnixMilli(c.now)
 }
 
+// leastWait is how long a wait takes at least, as on a machine that is busy. Else whoever
+// polls for what a paused participant has would do so a thousand times.
+const leastWait = 200 * time.Millisecond
+
 var errClosed = errors.New("explore: it is over")
 
 func (c *processClock) Wait(ctx context.Context, d time.Duration) error {
@@ -221,7 +225,7 @@ func (c *processClock) Wait(ctx context.Context, d time.Duration) error {
 		return context.Cause(ctx)
 	}
 	p.current.ctx = ctx
-	p.ask(request{call: callWait, ms: nodetime.Delay(d).Milliseconds()})
+	p.ask(request{call: callWait, ms: max(nodetime.Delay(d), leastWait).Milliseconds()})
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
