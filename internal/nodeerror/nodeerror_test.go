@@ -116,6 +116,8 @@ func TestNullByte(t *testing.T) {
 		{NullByte("open", "\x00"+strings.Repeat("é", 122)), "path", `'\x00` + strings.Repeat("é", 122) + "'"},
 		{NullByte("open", "\x00"+strings.Repeat("é", 123)), "path", `'\x00` + strings.Repeat("é", 123) + "..."},
 		{NullByte("open", "\x00"+strings.Repeat("😀", 61)), "path", `'\x00` + strings.Repeat("😀", 61) + "'"},
+		// Where Node goes on for half a character.
+		{NullByte("open", "\x00"+strings.Repeat("😀", 62)), "path", `'\x00` + strings.Repeat("😀", 61) + "..."},
 	} {
 		if got, want := row.err.Error(), fmt.Sprintf(begin, row.argument)+row.received; got != want {
 			t.Errorf("%s\nwant %s", got, want)
@@ -213,6 +215,20 @@ func TestIs(t *testing.T) {
 		{Linux("EACCES", "open", "a", ""), fs.ErrPermission, true},
 		{Linux("ENOTDIR", "open", "a", ""), fs.ErrNotExist, false},
 		{err, fs.ErrExist, false},
+		// By the code alone.
+		{&Error{Code: "EEXIST"}, fs.ErrExist, true},
+		{&Error{Code: "ENOTEMPTY"}, fs.ErrExist, true},
+		{&Error{Code: "ENOENT"}, fs.ErrNotExist, true},
+		{&Error{Code: "EPERM"}, fs.ErrPermission, true},
+		{&Error{Code: "EACCES"}, fs.ErrPermission, true},
+		{&Error{Code: "EIO"}, fs.ErrExist, false},
+		{&Error{Code: "EIO"}, fs.ErrNotExist, false},
+		{&Error{Code: "EIO"}, fs.ErrPermission, false},
+		// These say more than a sentinel.
+		{&Error{Code: "EIO"}, &Error{Code: "EIO", Syscall: "close"}, false},
+		{&Error{Code: "EIO"}, &Error{Code: "EIO", Path: "a"}, false},
+		{&Error{Code: "EIO"}, &Error{Code: "EIO", Dest: "a"}, false},
+		{&Error{Code: "EIO"}, &Error{Code: "EIO", Err: syscall.EIO}, false},
 		{&Error{Code: "ECOMPROMISED", Err: Linux("ENOENT", "stat", "a", "")}, fs.ErrNotExist, true},
 	} {
 		if got := errors.Is(row.err, row.target); got != row.want {
