@@ -37,6 +37,61 @@
 // Paths are used as given. A relative one means the working directory at the time of
 // each call, the clean-up at exit included (L25).
 //
+// # Mutex
+//
+// [Mutex] locks with the same file and has stronger promises. Its limits first:
+//
+//   - Its promises are for programs on one machine that use Mutex, in a directory that can
+//     be guarded: [Mutex.Guarded] says whether this one can. On network filesystems it
+//     usually cannot be, nor can one that this process may not read. Then a takeover can
+//     make two owners, though it takes more to go wrong than in Node.
+//   - Node does not know the guard. A Node program that judged a lock stale may remove the
+//     one that a Mutex has put in its place meanwhile. The Mutex looks again after some
+//     milliseconds before it says that it has the lock, and finds out later by its
+//     heartbeat. [UnlockSync] and [Unlock], Node's and those here, remove whatever is there.
+//   - A Node program has no heartbeat. If it holds the lock for longer than Stale, Mutex
+//     takes the lock over, as Node does.
+//   - A holder that stops for longer than Stale, with the whole machine or alone, loses the
+//     lock if somebody wants it. It is told when it goes on: up to one heartbeat
+//     later. What must not be done twice has to be checked where it is done.
+//   - A process that stops in the middle of a guarded section, which lasts microseconds,
+//     stops all Mutexes in that directory until it goes on or ends; heartbeats go on.
+//     Whoever may read the directory can do that at will: with flock on Unix.
+//   - The directory is guarded by what it is, and the lock found by its path. If the
+//     directory is moved away while a lock in it is held, the lock is lost.
+//   - Participants must agree on Stale and on the file time, see [SetFiletime]. A clock
+//     that is set forward by more than Stale makes every lock stale until its next
+//     heartbeat.
+//
+// What is promised, to programs on one machine that use Mutex in a directory that can be
+// guarded:
+//
+//   - One stale lock is taken over by one participant, who knows it: [Mutex.Reclaimed].
+//   - A lock that is renewed in time is not taken over, touched or removed by anybody but
+//     its holder.
+//   - A holder that lost its lock is told, by the context that Lock returns, and its
+//     release leaves the other's lock alone.
+//   - Whenever a process dies, the next one gets the lock, at once or when it is stale. A
+//     file whose name is the lock's and ".nodelock-claim" may stay behind from a process
+//     that died in the middle of a removal. It means nothing to anybody, and is removed
+//     at the next removal.
+//   - In one process, those who wait for a lock get it first come, first served.
+//
+// The holder renews the file's times, so Node programs that have a Stale see a fresh lock
+// however long it is held. They do not notice anything else.
+//
+// How: whatever looks at a lock, removes or renews it does so under a lock of the kernel's
+// on the directory, which leaves nothing on disk and dies with its process (flock; on
+// Windows a named mutex). The holder keeps the file open, by which it can tell its own lock
+// from another's. A lock is removed by renaming it without replacing anything, looking
+// whether it is the right one, and only then removing it; otherwise it is put back. Where
+// the system cannot rename so, a second link serves, and where that fails too, a look
+// before the removal.
+//
+// The guard works where flock works on directories: on the local filesystems of Linux,
+// macOS and FreeBSD. Elsewhere it is refused and Guarded is false: on NFS for one.
+// A held Mutex costs a descriptor and a timer.
+//
 // # Errors
 //
 // Errors are [*Error] and read like Node's: code, number, system call, path and text.

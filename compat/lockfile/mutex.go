@@ -84,7 +84,7 @@ func (m *Mutex) Lock(ctx context.Context) (held context.Context, unlock func() e
 
 // TryLock is [Mutex.Lock] with one attempt. If the lock is held, by this process too, the
 // error is that of Node's open: its code is EEXIST, and errors.Is matches it with
-// [io/fs.ErrExist].
+// [io/fs.ErrExist]. A lock that is stale is watched for 50 ms before it is taken over.
 func (m *Mutex) TryLock(ctx context.Context) (held context.Context, unlock func() error, err error) {
 	return m.mutex.TryLock(ctx)
 }
