@@ -237,7 +237,7 @@ func (p *protocol) incomplete() []Config {
 		// The .STALE that stays.
 		claim.Expect = append(claim.Expect, ReleaseSparesOthers, NothingStranded)
 	case "proper":
-		guard.Expect = append(guard.Expect, NothingStranded)
+		guard.Expect = append(guard.Expect, ReleaseSparesOthers, NothingStranded)
 	}
 	return list
 }
@@ -251,11 +251,6 @@ func (p *protocol) withNode() []Config {
 		c.Expect = []Invariant{LiveLocksAreSafe, NoFalseOwner}
 		if i == 0 {
 			c.Expect = append(c.Expect, NothingStranded)
-		}
-		if p.name == "proper" {
-			// A directory that the other has made between the mkdir and the open of a Mutex is
-			// taken by that for its own.
-			c.Expect = append(c.Expect, SingleWinner)
 		}
 		list = append(list, c)
 	}

@@ -51,29 +51,24 @@ func (m *Mutex) newLease(path string) *lease {
 // It is guarded: nobody who uses this engine judges, removes or renews a lock between
 // any two of these calls. Somebody who does not may
 //
-//   - create the lock first: then it is his;
-//   - remove it after it was judged: it is created then;
+//   - remove the lock after it was judged: it is created then;
 //   - replace or renew it after it was judged: then the claim fails;
-//   - create it after it was removed: then it is his;
+//   - create it after it was found gone, or was removed: then it is his;
 //   - remove the lock that was just created, because he judged the one before it. Nothing
 //     prevents that. The next look, after Settle or at the heartbeat, finds out.
 func (l *lease) take(guarded bool) (bool, error) {
 	for range rounds {
-		pin, err := l.target.create(l.engine.filesystem, l.path)
+		v, err := l.takeover(guarded)
+		if v == another {
+			return false, err
+		}
+		l.reclaimed = v == removed
+		pin, err := l.target.create(l.claim(guarded))
 		switch {
 		case err == nil:
 			return l.pinned(pin)
-		case err == errGone:
-			continue
-		case nodeerror.Code(err) != "EEXIST":
+		case err != errGone && nodeerror.Code(err) != "EEXIST":
 			return false, err
-		}
-		v, err := l.takeover(guarded)
-		switch v {
-		case another:
-			return false, err
-		case removed:
-			l.reclaimed = true
 		}
 	}
 	return false, nil

@@ -24,9 +24,10 @@
 // A participant may end between any two calls:
 //
 //   - after it created the lock: the lock has no owner, goes stale and is taken over;
-//   - after it renamed the lock aside: the path is free. What lies aside is no lock to
-//     anybody. It is in the way of the next one who renames a lock aside, who removes it
-//     (see [claim.clear]); so there is one such file at most for each lock;
+//   - after it renamed the lock aside, or made a directory there that is to become the
+//     lock: the path is free. What lies aside is no lock to anybody. It is in the way of the
+//     next one who needs the name, who removes it (see claim.clear); so there is one such
+//     file at most for each lock;
 //   - after it removed what it had renamed aside: the path is free.
 //
 // The guard is released by the system in every case.

@@ -23,8 +23,8 @@ var errGone = errors.New("mutex: the lock is gone again")
 
 // A protocol is what differs from one to the other.
 type protocol interface {
-	// create makes the lock and opens it.
-	create(files Filesystem, path string) (filesystem.Handle, error)
+	// create makes the lock and opens it. If there is one it fails with EEXIST.
+	create(c *claim) (filesystem.Handle, error)
 	// remove removes what is a lock's by its type.
 	remove(files Filesystem, path string) error
 	// kind is the lock's type, and wrong the error of a path that has another.
@@ -100,8 +100,8 @@ func join(directory, name string) string {
 // file is the protocol of lockfile.
 type file struct{ byCtime func() bool }
 
-func (file) create(files Filesystem, path string) (filesystem.Handle, error) {
-	return files.OpenExclusive(path)
+func (file) create(c *claim) (filesystem.Handle, error) {
+	return c.filesystem.OpenExclusive(c.path)
 }
 
 func (file) remove(files Filesystem, path string) error { return files.Unlink(path) }
@@ -131,19 +131,51 @@ func (f file) filetime(s filesystem.Stat) time.Time {
 // directory is the protocol of proper-lockfile.
 type directory struct{}
 
-// create leaves a moment between making the directory and opening it. Nobody who uses
-// this engine comes between, since that is guarded; what a Node program has removed by
-// then is errGone.
-func (directory) create(files Filesystem, path string) (filesystem.Handle, error) {
-	if err := files.Mkdir(path); err != nil {
+// create makes the directory aside, opens it there, and renames it: were it made where it
+// belongs, somebody who knows no guard could replace it before it is opened, and what was
+// opened would be his.
+func (d directory) create(c *claim) (filesystem.Handle, error) {
+	if !c.guarded {
+		return d.createInPlace(c)
+	}
+	files := c.filesystem
+	err := files.Mkdir(c.aside)
+	if nodeerror.Code(err) == "EEXIST" {
+		if _, err := c.clear(); err != nil {
+			return 0, err
+		}
+		err = files.Mkdir(c.aside)
+	}
+	if err != nil {
+		return d.createInPlace(c)
+	}
+	h, err := files.PinDirectory(c.aside)
+	if err == nil {
+		if err = files.RenameNoReplace(c.aside, c.path); err == nil {
+			return h, nil
+		}
+		_ = files.Close(h)
+	}
+	_ = files.Rmdir(c.aside)
+	if nodeerror.Code(err) == "EEXIST" {
 		return 0, err
 	}
-	h, err := files.PinDirectory(path)
+	return d.createInPlace(c)
+}
+
+// createInPlace is for where nobody else's directory can be told from one's own anyway,
+// or the system cannot rename without replacing.
+func (directory) createInPlace(c *claim) (filesystem.Handle, error) {
+	files := c.filesystem
+	if err := files.Mkdir(c.path); err != nil {
+		return 0, err
+	}
+	h, err := files.PinDirectory(c.path)
 	if nodeerror.Code(err) == "ENOENT" {
 		return 0, errGone
 	}
 	if err != nil {
-		_ = files.Rmdir(path)
+		_ = files.Rmdir(c.path)
 	}
 	return h, err
 }
