@@ -7,29 +7,32 @@
 // # What is promised
 //
 // When one of the fatal signals arrives while a Cleaner is there, every Cleaner is
-// called once and the process then dies of that signal, so that its parent sees
-// what it would have seen without the hook (and more: Go's runtime takes no notice
-// of a SIGUSR2, and makes an exit with status 2 of a SIGQUIT). If the program
-// listens to the signal itself, it gets it, once, and nothing else happens. If no
-// Cleaner is there, the signal does what it does without the hook. A signal that
-// is ignored stays ignored.
+// called once and the process then dies of that signal, as its parent can see. That
+// goes for signals too with which Go does something else: it takes no notice of
+// SIGUSR2, and makes an exit with status 2 of SIGQUIT. If the program listens to the
+// signal itself, it gets it, once, and nothing else happens. If no Cleaner is there,
+// the signal does what it does without the hook. A signal that is ignored stays
+// ignored.
 //
 // # Limits
 //
 // Whether the program listens is found out on Linux on amd64 and arm64 only, and
-// there not for SIGTRAP, SIGSYS and SIGSTKFLT, see listening_linux.go. Everywhere
-// else, a program that listens must say so with [Hook.Leave].
+// there not for SIGTRAP, SIGSYS and SIGSTKFLT; listening_linux.go says how. Everywhere
+// else, a program that listens must say so with [Hook.Leave], or it does not survive
+// the signal. There, and for these three, a signal that arrives in the moment after
+// the last Cleaner has been removed reaches the program twice.
 //
-// In a process whose main program is not Go (build modes c-archive and c-shared)
-// Linux's signals are that program's, and are left alone.
+// On Linux, signals are left alone that something else than Go's runtime handles: a
+// C library, or in the build modes c-archive and c-shared the main program.
 //
-// A signal that stops a Clean from ending (a file system that hangs) needs a second
-// one: it ends the process without waiting for longer.
+// A clean-up that hangs, with its file system for one, is given up when a second
+// signal has arrived and a second has passed. Without, it hangs.
 package exithook
 
 import (
 	"fmt"
 	"os"
+	"os/signal"
 	"runtime"
 	"slices"
 	"sync"
@@ -99,9 +102,9 @@ var _ Registry = &Process
 // catcher is the hook that the handlers catch for.
 var catcher atomic.Pointer[Hook]
 
-// Add has c called when a signal ends the process. Signals that arrive after Add
-// has returned find it. c must be comparable, as pointers are; to add what is there
-// already changes nothing.
+// Add has c called when a signal ends the process. A signal that arrives after Add has
+// returned finds it, so what is to be cleaned up is best made after that. c must be
+// comparable, as pointers are; to add what is there already changes nothing.
 func (h *Hook) Add(c Cleaner) {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
@@ -129,8 +132,8 @@ func (h *Hook) Remove(c Cleaner) {
 	}
 }
 
-// Leave says that the program listens to these signals itself, or to all if none
-// are given, for good: they neither clean up nor end the process.
+// Leave says that the program listens to these signals itself, or to all if none are
+// given. From now on they do what they do without the hook.
 func (h *Hook) Leave(signals ...os.Signal) {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
@@ -275,6 +278,8 @@ func dump(s syscall.Signal) {
 		stacks = make([]byte, 2*len(stacks))
 		n = runtime.Stack(stacks, true)
 	}
+	// If nobody reads it any more, there is still something to clean up.
+	signal.Ignore(syscall.SIGPIPE)
 	fmt.Fprintf(os.Stderr, "signal: %v\n\n%s\n", s, stacks[:n])
 }
 

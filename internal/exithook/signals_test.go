@@ -3,6 +3,7 @@
 package exithook
 
 import (
+	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -33,6 +34,22 @@ func TestQuitDumpsTheGoroutines(t *testing.T) {
 	if !strings.Contains(p.stderr.String(), "waitsForTheMutex") {
 		t.Error("no stack of the goroutine that hangs")
 	}
+}
+
+// There is nobody to read the dump.
+func TestQuitWithoutStandardError(t *testing.T) {
+	t.Parallel()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := start(t, func(c *exec.Cmd) { c.Stderr = w })
+	w.Close()
+	r.Close()
+	p.do("add a")
+	p.signal(unix.SIGQUIT)
+	p.diesOf(unix.SIGQUIT)
+	p.cleaned("a")
 }
 
 // What is added by a Clean is cleaned, and to remove oneself is allowed.
