@@ -82,7 +82,7 @@ func (c *claim) remove(m mark) (verdict, error) {
 			return c.removeAside(m)
 		case "ENOENT":
 			return gone, nil
-		case "EINVAL", "ENOSYS", "ENOTSUP":
+		case "EINVAL", "ENOSYS", "ENOTSUP", "EXDEV": // EXDEV: of another layer of an overlay
 			if c.linkable() {
 				return c.removeLinked(m)
 			}
