@@ -46,3 +46,38 @@ func Example() {
 	// unlock: <nil>
 	// locked: false <nil>
 }
+
+// A lock for Go programs that a Node program can share.
+func ExampleMutex() {
+	dir, err := os.MkdirTemp("", "lockfile-example")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+
+	m := lockfile.NewMutex(filepath.Join(dir, "config.json.lock"), lockfile.MutexOptions{Stale: time.Minute})
+	held, unlock, err := m.Lock(context.Background())
+	if err != nil {
+		panic(err)
+	}
+	defer unlock()
+	if m.Reclaimed() {
+		fmt.Println("whoever had the lock before may have left things half done")
+	}
+
+	// Work that takes a while asks whether the lock is still held.
+	if err := held.Err(); err != nil {
+		panic(context.Cause(held))
+	}
+	fmt.Println("working")
+
+	// Nobody else gets it meanwhile.
+	_, _, err = m.TryLock(context.Background())
+	fmt.Println(errors.Is(err, fs.ErrExist))
+
+	fmt.Println(unlock())
+	// Output:
+	// working
+	// true
+	// <nil>
+}
