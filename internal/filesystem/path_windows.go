@@ -29,11 +29,7 @@ func resolve(base, p string) string {
 		volume = filepath.VolumeName(base)
 		rest = base[len(volume):] + `\` + rest
 	}
-	clean := filepath.Clean(volume + `\` + rest)
-	if len(clean) == len(volume) {
-		clean += `\`
-	}
-	return clean
+	return filepath.Clean(volume + `\` + rest)
 }
 
 // driveDirectory returns the working directory of a drive, which the environment
