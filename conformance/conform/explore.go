@@ -19,12 +19,18 @@ func exploreAll(args []string, _ io.Reader, stdout, _ io.Writer) error {
 	flags := newFlags("explore")
 	long := flags.Bool("long", false, "")
 	transcripts := flags.Bool("transcripts", false, "")
+	table := flags.Bool("table", false, "")
 	seed := flags.String("replay", "", "")
 	if err := parse(flags, args, stdout); err != nil {
 		return err
 	}
 	if *seed != "" && flags.NArg() == 0 {
 		return playSeed(*seed, stdout)
+	}
+	if *table {
+		text, err := explore.Protection()
+		fmt.Fprint(stdout, text)
+		return err
 	}
 	list := explore.Configurations(*long)
 	if flags.NArg() > 0 {
@@ -38,19 +44,19 @@ func exploreAll(args []string, _ io.Reader, stdout, _ io.Writer) error {
 	if err != nil {
 		return err
 	}
-	table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "configuration\tparticipants\tcrashes\tpauses\tstates\tschedules\ttime\tviolated")
+	lines := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(lines, "configuration\tparticipants\tcrashes\tpauses\tstates\tschedules\ttime\tviolated")
 	unexpected, found, steps := 0, 0, 0
 	for _, r := range results {
 		found += r.States
 		steps += r.Steps
-		fmt.Fprintf(table, "%s\t%s\t%d\t%d\t%s\t%s\t%.1f s\t%s\n",
+		fmt.Fprintf(lines, "%s\t%s\t%d\t%d\t%s\t%s\t%.1f s\t%s\n",
 			r.Config.Name, participantsOf(r.Config), r.Config.Crashes, r.Config.Pauses, states(r), number(r.Schedules), r.Duration.Seconds(), violated(r))
 		if !r.Expected() {
 			unexpected++
 		}
 	}
-	if err := table.Flush(); err != nil {
+	if err := lines.Flush(); err != nil {
 		return err
 	}
 	for _, r := range results {

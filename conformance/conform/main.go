@@ -8,6 +8,7 @@
 //	                           the violations with those that are known
 //	conform explore -replay SEED
 //	                           print what happens in a schedule
+//	conform explore -table     print whose lock is safe from whom
 //
 // The exit status is 0 if all is well, 1 if something differs or fails, and 2 if the
 // command line is wrong. See conformance/FORMAT.md for scenarios and recordings.
@@ -31,6 +32,7 @@ const usage = `usage:
                              the violations with those that are known
   conform explore -replay SEED
                              print what happens in a schedule
+  conform explore -table     print whose lock is safe from whom
 `
 
 // errUsage is for a command line that is wrong.

@@ -102,3 +102,44 @@ func TestParts(t *testing.T) {
 		}
 	}
 }
+
+// TestProtection holds the table in the documentation to what the explorer finds.
+func TestProtection(t *testing.T) {
+	got, err := Protection()
+	if err != nil {
+		t.Fatal(err)
+	}
+	recorded := filepath.Join("..", "..", "testdata", "explore", "protection.md")
+	if *update {
+		if err := os.WriteFile(recorded, []byte(got), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(recorded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("found:\n%s\nrecorded:\n%s", got, want)
+	}
+}
+
+// TestReadme holds README.md to the table.
+func TestReadme(t *testing.T) {
+	table, err := os.ReadFile(filepath.Join("..", "..", "testdata", "explore", "protection.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	if err != nil {
+		t.Skip(err)
+	}
+	_, after, ok := strings.Cut(string(readme), "<!-- protection -->\n")
+	if !ok {
+		t.Skip("README.md does not quote the table")
+	}
+	got, _, ended := strings.Cut(after, "<!-- end of protection -->")
+	if !ended || strings.TrimSpace(got) != strings.TrimSpace(string(table)) {
+		t.Errorf("README.md quotes:\n%s\nThe table in testdata/explore/protection.md is:\n%s", got, table)
+	}
+}

@@ -37,12 +37,23 @@ type frame struct {
 	schedules float64
 }
 
-// search is a depth-first search through all states.
+// search looks at all states, and for the shortest schedules that violate something.
 func (w *world) search(result *Result) error {
+	tally, err := w.visit(result)
+	if err != nil {
+		return err
+	}
+	shortest := w.shortest(tally.victims)
+	tally.report(result, func(i Invariant) []move { return shortest[i] })
+	return w.err()
+}
+
+// visit is a depth-first search through all states. It counts the violations.
+func (w *world) visit(result *Result) (*tally, error) {
 	var seen table
 	var scratch state
-	var tally tally
-	count := tally.count
+	found := new(tally)
+	count := found.count
 	frames := []*frame{{}}
 	top := frames[0]
 	top.state.copyFrom(&w.initial)
@@ -89,14 +100,9 @@ func (w *world) search(result *Result) error {
 		g.moves = w.moves(&g.state, g.moves[:0])
 		depth++
 	}
-	if err := w.err(); err != nil {
-		return err
-	}
 	result.States = seen.count
 	result.Schedules = frames[0].schedules
-	shortest := w.shortest(tally.victims)
-	tally.report(result, func(i Invariant) []move { return shortest[i] })
-	return w.err()
+	return found, w.err()
 }
 
 // A tally counts violations.
