@@ -193,7 +193,7 @@ func (p *protocol) mutexes(long bool) []Config {
 	}
 	for i := range list {
 		list[i].Next = lock
-		list[i].Large = len(list[i].Participants) > 2
+		list[i].Large = len(list[i].Participants) > 2 || list[i].Participants[1].Kind == lock.Kind
 	}
 	return list
 }
@@ -221,23 +221,16 @@ func (p *protocol) parts() []struct {
 	}
 }
 
-// incomplete are Mutexes that lack a part, and what that leads to.
+// incomplete are Mutexes that lack a part, and what that leads to at the least.
 func (p *protocol) incomplete() []Config {
+	expect := []Invariant{SingleWinner, ReleaseSparesOthers, SingleWinner}
 	var list []Config
 	for i, part := range p.parts() {
 		name := p.name + "-mutex-no-" + []string{"guard", "identity", "claim"}[i]
-		list = append(list, part.situation(name, part.part))
-	}
-	guard, identity, claim := &list[0], &list[1], &list[2]
-	guard.Expect = []Invariant{SingleWinner, LiveLocksAreSafe, NoFalseOwner}
-	identity.Expect = []Invariant{NoFalseOwner, ReleaseSparesOthers}
-	claim.Expect = []Invariant{SingleWinner, LiveLocksAreSafe, NoFalseOwner}
-	switch p.name {
-	case "lockfile":
-		// The .STALE that stays.
-		claim.Expect = append(claim.Expect, ReleaseSparesOthers, NothingStranded)
-	case "proper":
-		guard.Expect = append(guard.Expect, ReleaseSparesOthers, NothingStranded)
+		c := part.situation(name, part.part).expect(expect[i])
+		c.More = true
+		c.Large = len(c.Participants) > 2
+		list = append(list, c)
 	}
 	return list
 }
