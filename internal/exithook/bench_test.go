@@ -49,12 +49,9 @@ func BenchmarkAddRemoveParallel(b *testing.B) {
 
 // What the first lock after a while pays, and the timer after the last.
 func BenchmarkInstallUninstall(b *testing.B) {
-	var all set
-	for _, s := range fatal {
-		all = all.with(s)
-	}
+	var h Hook
 	for b.Loop() {
-		catch(all)
-		release()
+		h.install()
+		h.uninstall()
 	}
 }

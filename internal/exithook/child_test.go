@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -126,6 +127,8 @@ func (c *child) do(words []string, signals []os.Signal) {
 			fmt.Println("got", unix.SignalName(s.(syscall.Signal)))
 		}()
 	case "stop":
+		// Not before the hook has looked who listens to what came before.
+		until(func() bool { return atRest.Match(stacks()) })
 		c.listeners[words[1]]()
 	case "ignore":
 		signal.Ignore(signals...)
@@ -149,12 +152,12 @@ func (c *child) do(words []string, signals []os.Signal) {
 		until(func() bool {
 			Process.mutex.Lock()
 			defer Process.mutex.Unlock()
-			return !Process.catching && !bytes.Contains(stacks(), []byte("(*Hook)"))
+			return Process.arrivals == nil && !bytes.Contains(stacks(), []byte("(*Hook)"))
 		})
 	case "there":
 		Process.mutex.Lock()
 		defer Process.mutex.Unlock()
-		if !Process.catching {
+		if Process.arrivals == nil {
 			panic("no handlers")
 		}
 	case "churn":
@@ -195,6 +198,9 @@ func (c *child) do(words []string, signals []os.Signal) {
 		panic("what is " + words[0])
 	}
 }
+
+// atRest matches the stack of a hook that waits for a signal.
+var atRest = regexp.MustCompile(`\[chan receive[^]]*\]:\n[^\n]*\(\*Hook\)\.wait\(`)
 
 func stacks() []byte {
 	text := make([]byte, 1<<20)

@@ -16,14 +16,12 @@
 //
 // # Limits
 //
-// Whether the program listens is found out on Linux on amd64 and arm64 only, and
-// there not for SIGTRAP, SIGSYS and SIGSTKFLT; listening_linux.go says how. Everywhere
-// else, a program that listens must say so with [Hook.Leave], or it does not survive
-// the signal. There, and for these three, a signal that arrives in the moment after
-// the last Cleaner has been removed reaches the program twice.
-//
-// On Linux, signals are left alone that something else than Go's runtime handles: a
-// C library, or in the build modes c-archive and c-shared the main program.
+// os/signal does not say whether the program listens. On Linux it can be found out
+// when the signal arrives, but for SIGTRAP, SIGSYS and SIGSTKFLT: see
+// listening_linux.go. That takes some milliseconds; a program that stops listening
+// within them, as one does that calls the stop function of signal.NotifyContext as
+// soon as its context ends, is not found to listen. It must say so with [Hook.Leave],
+// and so must every program that listens on another system.
 //
 // A clean-up that hangs, with its file system for one, is given up when a second
 // signal has arrived and a second has passed. Without, it hangs.
@@ -36,7 +34,6 @@ import (
 	"runtime"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -81,9 +78,8 @@ type Hook struct {
 	cleaners []Cleaner
 	left     set
 
-	// catching says that the handlers are installed, waiting that a goroutine waits
-	// for what they catch. It looks at catching whenever it is woken.
-	catching, waiting bool
+	// arrivals is where the signals come out while they are caught, and nil otherwise.
+	arrivals chan os.Signal
 
 	// The handlers are taken out by a timer that no Add and no Remove stops: it
 	// compares adds with what it has seen the last time. So a lock that is taken and
@@ -99,12 +95,9 @@ type Hook struct {
 
 var _ Registry = &Process
 
-// catcher is the hook that the handlers catch for.
-var catcher atomic.Pointer[Hook]
-
-// Add has c called when a signal ends the process. A signal that arrives after Add has
-// returned finds it, so what is to be cleaned up is best made after that. c must be
-// comparable, as pointers are; to add what is there already changes nothing.
+// Add has c called when a signal ends the process. Signals that arrive after Add
+// has returned find it. c must be comparable, as pointers are; to add what is there
+// already changes nothing.
 func (h *Hook) Add(c Cleaner) {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
@@ -112,7 +105,7 @@ func (h *Hook) Add(c Cleaner) {
 	if !slices.Contains(h.cleaners, c) {
 		h.cleaners = append(h.cleaners, c)
 	}
-	if !h.catching {
+	if h.arrivals == nil {
 		h.install()
 	}
 }
@@ -127,7 +120,7 @@ func (h *Hook) Remove(c Cleaner) {
 		return
 	}
 	h.cleaners = slices.Delete(h.cleaners, i, i+1)
-	if len(h.cleaners) == 0 && h.catching && !h.ticking {
+	if len(h.cleaners) == 0 && h.arrivals != nil && !h.ticking {
 		h.tickAfterLinger()
 	}
 }
@@ -145,33 +138,34 @@ func (h *Hook) Leave(signals ...os.Signal) {
 			h.left = h.left.with(s)
 		}
 	}
-	if h.catching {
-		release()
-		h.install()
+	if h.arrivals != nil {
+		signal.Stop(h.arrivals)
+		h.catch(h.arrivals)
 	}
 }
 
-// install catches the signals that are not left to the program.
+// install catches the signals, in a goroutine that ends with uninstall.
 func (h *Hook) install() {
-	if !catcher.CompareAndSwap(nil, h) && catcher.Load() != h {
-		panic("exithook: a second hook instead of Process")
-	}
-	var want set
+	h.arrivals = newArrivals()
+	h.catch(h.arrivals)
+	go h.wait(h.arrivals)
+}
+
+func newArrivals() chan os.Signal { return make(chan os.Signal, 64) }
+
+// catch has the signals that are not left to the program, nor ignored, sent to arrivals.
+func (h *Hook) catch(arrivals chan os.Signal, except ...syscall.Signal) {
 	for _, s := range fatal {
-		if !h.left.has(s) {
-			want = want.with(s)
+		if !h.left.has(s) && !slices.Contains(except, s) && !signal.Ignored(s) {
+			signal.Notify(arrivals, s)
 		}
-	}
-	if h.catching = catch(want); h.catching && !h.waiting {
-		h.waiting = true
-		go h.wait()
 	}
 }
 
 func (h *Hook) uninstall() {
-	release()
-	h.catching = false
-	wake()
+	signal.Stop(h.arrivals) // nothing is sent any more when it returns
+	close(h.arrivals)
+	h.arrivals = nil
 }
 
 func (h *Hook) tickAfterLinger() {
@@ -189,7 +183,7 @@ func (h *Hook) tick() {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
 	switch {
-	case len(h.cleaners) > 0 || !h.catching || !h.ending.IsZero():
+	case len(h.cleaners) > 0 || h.arrivals == nil || !h.ending.IsZero():
 		h.ticking = false
 	case h.adds != h.seen:
 		h.tickAfterLinger()
@@ -199,23 +193,13 @@ func (h *Hook) tick() {
 	}
 }
 
-// wait runs in a goroutine while the handlers are installed.
-func (h *Hook) wait() {
-	for {
-		signals := caught()
-		h.mutex.Lock()
-		for _, s := range fatal {
-			if signals.has(s) {
-				h.arrived(s)
-			}
-		}
-		if signals == 0 && !h.catching {
-			h.waiting = false
-			catcher.Store(nil)
+func (h *Hook) wait(arrivals <-chan os.Signal) {
+	for s := range arrivals {
+		if s, ok := s.(syscall.Signal); ok {
+			h.mutex.Lock()
+			h.arrived(s)
 			h.mutex.Unlock()
-			return
 		}
-		h.mutex.Unlock()
 	}
 }
 
@@ -230,15 +214,38 @@ func (h *Hook) arrived(s syscall.Signal) {
 			h.hurrying = true
 			time.AfterFunc(patience-time.Since(h.ending), func() { die(s) })
 		}
-	case h.left.has(s) || listening(s):
-		handOver(s)
+	case h.left.has(s) || h.heardByProgram(s):
+		// The program has it from os/signal.
 	case len(h.cleaners) == 0:
-		h.uninstall()
+		if h.arrivals != nil {
+			h.uninstall()
+		}
 		raise(s)
 	default:
 		h.ending = time.Now()
 		go h.end(s)
 	}
+}
+
+// heardByProgram reports whether the program listens to s, as far as one can tell. The
+// other signals stay caught while we do not listen to s ourselves.
+func (h *Hook) heardByProgram(s syscall.Signal) bool {
+	if h.arrivals == nil || !canTell(s) {
+		return false
+	}
+	meanwhile := newArrivals()
+	h.catch(meanwhile, s)
+	signal.Stop(h.arrivals)
+	heard := listening(s)
+	h.catch(h.arrivals)
+	signal.Stop(meanwhile)
+	for len(meanwhile) > 0 {
+		select {
+		case h.arrivals <- <-meanwhile:
+		default: // so many are there already that these make no difference
+		}
+	}
+	return heard
 }
 
 // end cleans up and dies of s.

@@ -1,5 +1,3 @@
-//go:build amd64 || arm64
-
 package exithook
 
 import (
@@ -28,16 +26,17 @@ import (
 // (no /proc, a Go that does it in another way), nobody is taken to listen. The tests
 // notice such a Go.
 
-// listening reports whether somebody but us wants s. It may take some milliseconds.
-func listening(s syscall.Signal) bool {
-	if getAction(s).handler != handler() {
-		// Ignored since, or taken by a handler that is not Go's.
-		return true
-	}
+// canTell reports whether listening knows of s.
+func canTell(s syscall.Signal) bool {
 	switch s {
 	case unix.SIGTRAP, unix.SIGSYS, unix.SIGSTKFLT:
 		return false
 	}
+	return true
+}
+
+// listening reports whether anybody listens to s. It takes some milliseconds.
+func listening(s syscall.Signal) bool {
 	if maskThread == "" {
 		if maskThread = findMaskThread(); maskThread == "" {
 			return everything()
@@ -63,12 +62,15 @@ func listening(s syscall.Signal) bool {
 	return ok && !status.blocks(s)
 }
 
+// ignore is SIG_IGN. SIG_DFL is below.
+const ignore = 1
+
 // everything reports whether the program seems to listen to everything, which leaves
 // nothing to know the mask thread by: the runtime does not handle these signals before
 // somebody listens to them.
 func everything() bool {
 	for _, s := range []syscall.Signal{unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU, unix.SIGCONT} {
-		if getAction(s).handler != runtimeHandler {
+		if getAction(s).handler <= ignore {
 			return false
 		}
 	}

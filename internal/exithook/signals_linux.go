@@ -55,3 +55,8 @@ type action struct {
 func setAction(s syscall.Signal, a *action) {
 	unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(s), uintptr(unsafe.Pointer(a)), 0, unsafe.Sizeof(a.mask), 0, 0)
 }
+
+func getAction(s syscall.Signal) (a action) {
+	unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(s), 0, uintptr(unsafe.Pointer(&a)), unsafe.Sizeof(a.mask), 0, 0)
+	return a
+}

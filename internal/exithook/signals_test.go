@@ -3,6 +3,7 @@
 package exithook
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -50,6 +51,19 @@ func TestQuitWithoutStandardError(t *testing.T) {
 	p.signal(unix.SIGQUIT)
 	p.diesOf(unix.SIGQUIT)
 	p.cleaned("a")
+}
+
+// A signal that the process sends itself is one like any other.
+func TestAbort(t *testing.T) {
+	t.Parallel()
+	p := start(t)
+	p.do("add a")
+	fmt.Fprintln(p.stdin, "abort")
+	p.diesOf(unix.SIGABRT)
+	p.cleaned("a")
+	if !strings.Contains(p.stderr.String(), "goroutine 1 ") {
+		t.Error("no dump")
+	}
 }
 
 // What is added by a Clean is cleaned, and to remove oneself is allowed.
