@@ -72,13 +72,9 @@ func (o *Options) lockPath(file string) string {
 }
 
 // refusesRetries says whether a synchronous call has to refuse the options: lockSync of
-// both versions and all synchronous calls of 4.1.2 (P18). Version 1.2.0 refuses a
-// negative count too.
+// both versions, and in 4.1.2 the others too (P18).
 func (o *Options) refusesRetries(lock bool) bool {
-	if o.Contract == V1 {
-		return lock && (o.Retries.Any() || o.Retries.Count != 0)
-	}
-	return o.Retries.Any()
+	return (lock || o.Contract == V4) && o.Retries.Any()
 }
 
 // The errors that callers can tell apart by code.
