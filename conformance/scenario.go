@@ -186,7 +186,7 @@ var calls = map[string]struct {
 	"proper-lockfile": {
 		versions:  []string{"1.2.0", "4.1.2"},
 		functions: []string{"lock", "lockSync", "unlock", "unlockSync", "check", "checkSync"},
-		options:   []string{"stale", "update", "retries", "realpath", "lockfilePath"},
+		options:   []string{"stale", "update", "retries", "realpath", "lockfilePath", "fs"},
 		release:   true,
 	},
 }

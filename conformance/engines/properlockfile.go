@@ -4,10 +4,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io/fs"
 	"math"
+	"path"
 	"time"
 
 	"github.com/seed-c461eb89/nodelock/conformance"
+	"github.com/seed-c461eb89/nodelock/internal/nodetime"
 	"github.com/seed-c461eb89/nodelock/internal/properlockfile"
 	"github.com/seed-c461eb89/nodelock/internal/retry"
 )
@@ -25,10 +28,21 @@ func newProperLockfile(s *conformance.Scenario, w *conformance.World) (conforman
 		engine: properlockfile.New(w, w.Clock(), noSignals{}),
 		leases: map[int]*properlockfile.Lease{},
 	}
+	shared := map[string]*ownFS{}
 	for _, step := range s.Steps {
 		o, err := properLockfileOptions(step)
 		if err != nil {
 			return nil, err
+		}
+		if step.Options["fs"] != nil {
+			own := shared[step.OptionsID]
+			if own == nil {
+				own = &ownFS{w}
+			}
+			if step.OptionsID != "" {
+				shared[step.OptionsID] = own
+			}
+			o.FS = own
 		}
 		if s.Version == "1.2.0" {
 			o.Contract = properlockfile.V1
@@ -66,6 +80,10 @@ func properLockfileOptions(step conformance.Step) (o properlockfile.Options, err
 				err = fmt.Errorf("steps[%d]: options: lockfilePath must be a string", step.Index)
 			}
 			o.LockfilePath = path
+		case "fs":
+			if value != "own" {
+				err = fmt.Errorf("steps[%d]: options: fs can only be \"own\"", step.Index)
+			}
 		case "retries":
 			schedule, ok := value.(map[string]any)
 			if ok {
@@ -164,3 +182,34 @@ func (p *properLockfileProgram) Call(step conformance.Step) (outcome conformance
 }
 
 func (p *properLockfileProgram) Exit() { p.engine.Exit() }
+
+// An ownFS is an fs object of the caller's: the world, in the shape that Go callers give
+// to a filesystem.
+type ownFS struct{ world *conformance.World }
+
+func (f *ownFS) Mkdir(name string, _ fs.FileMode) error { return f.world.Mkdir(name) }
+func (f *ownFS) Rmdir(name string) error                { return f.world.Rmdir(name) }
+func (f *ownFS) Realpath(name string) (string, error)   { return f.world.Realpath(name) }
+func (f *ownFS) Utimes(name string, _, mtime time.Time) error {
+	return f.world.Utimes(name, nodetime.Milliseconds(mtime))
+}
+
+func (f *ownFS) Stat(name string) (fs.FileInfo, error) {
+	stat, err := f.world.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	return fileInfo{name, stat}, nil
+}
+
+type fileInfo struct {
+	name string
+	stat conformance.Stat
+}
+
+func (i fileInfo) Name() string       { return path.Base(i.name) }
+func (i fileInfo) Size() int64        { return 0 }
+func (i fileInfo) Mode() fs.FileMode  { return fs.ModeDir }
+func (i fileInfo) ModTime() time.Time { return i.stat.ModTime }
+func (i fileInfo) IsDir() bool        { return true }
+func (i fileInfo) Sys() any           { return nil }

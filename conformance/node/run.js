@@ -44,6 +44,7 @@ async function run(scenario) {
 
   function optionsOf({ options, options_id: id }) {
     const copy = options && JSON.parse(JSON.stringify(options));
+    if (copy && copy.fs) copy.fs = { ...world.fs };
     if (id === undefined) return copy;
     if (!shared.has(id)) shared.set(id, copy || {});
     return shared.get(id);

@@ -15,7 +15,7 @@ const RETRY = ['retries', 'factor', 'minTimeout', 'maxTimeout', 'randomize', 'fo
 
 const OPTIONS = {
   lockfile: ['wait', 'pollPeriod', 'stale', 'retries', 'retryWait'],
-  'proper-lockfile': ['stale', 'update', 'retries', 'realpath', 'lockfilePath'],
+  'proper-lockfile': ['stale', 'update', 'retries', 'realpath', 'lockfilePath', 'fs'],
 };
 
 class Invalid extends Error {}
@@ -48,6 +48,7 @@ const any = () => true;
 function checkOptions(options, where, api) {
   for (const [name, value] of Object.entries(options)) {
     need(OPTIONS[api].includes(name), where, `has an unknown option ${JSON.stringify(name)}`);
+    if (name === 'fs') need(value === 'own', where, 'fs can only be "own"');
     if (name !== 'retries' || !isObject(value)) continue;
     for (const field of Object.keys(value)) {
       need(RETRY.includes(field), `${where}.retries`, `has an unknown field ${JSON.stringify(field)}`);
