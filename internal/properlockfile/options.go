@@ -86,6 +86,11 @@ var (
 	ErrSyncRetries = &nodeerror.Error{Code: "ESYNC", Message: "Cannot use retries with the sync api"}
 )
 
+// errContract is the error of a contract that there is not.
+var errContract = &nodeerror.Error{
+	Code: "ERR_INVALID_ARG_VALUE", Message: "The option Contract must be V4 or V1",
+}
+
 // locked is the error of a lock that somebody holds (P8).
 func locked(file string, contract Contract) error {
 	err := *ErrLocked

@@ -74,6 +74,9 @@ func (e *Engine) since(ms int64) time.Duration { return nodetime.Duration(e.now(
 
 // resolve returns the file that a lock is known by (P2).
 func (e *Engine) resolve(files calls, file string, o *Options) (string, error) {
+	if o.Contract > V1 {
+		return "", errContract
+	}
 	if o.NoRealpath {
 		return e.filesystem.Resolve(file)
 	}
