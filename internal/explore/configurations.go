@@ -176,11 +176,13 @@ func without(omit mutex.Part) string {
 // mutexes are the configurations of Mutexes alone: nothing is violated.
 func (p *protocol) mutexes(long bool) []Config {
 	lock, try := p.lock(0), p.try(0)
+	plain := Participant{"Mutex, plain rename", mutexOn(func(p *Process) mutex.Filesystem { return plainRename{p} }, p.target, false, 0)}
 	name := p.name + "-mutex-"
 	list := []Config{
 		p.configuration(name+"2", try, try).stale().stops(1, 1),
 		p.configuration(name+"2-wait", lock, lock).stops(1, 1),
 		p.configuration(name+"2-later", lock, try.later()).stops(1, 1),
+		p.configuration(name+"2-plain", plain, plain).stale().stops(1, 1),
 		p.configuration(name+"3", try, try, try).stale().stops(1, 1),
 		p.configuration(name+"3-crash", lock, lock, lock).stale().stops(2, 0),
 	}

@@ -72,10 +72,21 @@ var mutexOptions = mutex.Options{
 	Stale: staleTime, Update: staleTime / 2, Poll: staleTime / 2, Settle: 5 * time.Millisecond,
 }
 
+// plainRename is a filesystem that cannot rename without replacing.
+type plainRename struct{ *Process }
+
+func (p plainRename) RenameNoReplace(from, to string) error {
+	return p.failed("EINVAL", request{call: callRenameNoReplace, path: from, dest: to})
+}
+
 // mutexLock is a program that locks with a Mutex, waiting or not.
 func mutexLock(t mutex.Target, wait bool, omit mutex.Part) func(*Process) {
+	return mutexOn(func(p *Process) mutex.Filesystem { return p }, t, wait, omit)
+}
+
+func mutexOn(files func(*Process) mutex.Filesystem, t mutex.Target, wait bool, omit mutex.Part) func(*Process) {
 	return func(p *Process) {
-		e := mutex.New(p, p.Clock(), NoSignals{})
+		e := mutex.New(files(p), p.Clock(), NoSignals{})
 		e.Random = func() float64 { return 1 }
 		e.Omit = omit
 		m := e.Mutex(t, mutexOptions)

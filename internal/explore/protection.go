@@ -4,10 +4,10 @@ import "strings"
 
 // Protection returns a table in Markdown that says whose lock is safe from whom: for each
 // pair of participants in each protocol what the other does to a lock in all schedules.
-// README.md has it.
+// In the first two situations one can be killed at any point. README.md has it.
 func Protection() (string, error) {
 	var b strings.Builder
-	b.WriteString("| the lock of | beside | the path is free | both find a stale lock | one is stopped beyond the threshold | left on disk |\n")
+	b.WriteString("| the lock of | beside | the path is free | both find a stale lock | one is stopped at any point, for any time | left on disk |\n")
 	b.WriteString("|---|---|---|---|---|---|\n")
 	for i := range protocols {
 		p := &protocols[i]
