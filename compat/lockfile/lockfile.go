@@ -46,9 +46,13 @@
 //     usually cannot be, nor can one that this process may not read. Then a takeover can
 //     make two owners, though it takes more to go wrong than in Node.
 //   - Node does not know the guard. A Node program that judged a lock stale may remove the
-//     one that a Mutex has put in its place meanwhile. The Mutex looks again after some
-//     milliseconds before it says that it has the lock, and finds out later by its
-//     heartbeat. [UnlockSync] and [Unlock], Node's and those here, remove whatever is there.
+//     one that a Mutex has put in its place meanwhile. A stale lock is watched for 50 ms
+//     before it is taken over, and looked at again 5 ms later, in which time a Node program
+//     has usually acted; what comes later the heartbeat finds out. [Unlock] and
+//     [UnlockSync], Node's and those here, remove whatever is there.
+//   - In the microseconds between renaming a stale lock and looking whether it was the right
+//     one, the lock that a Node program has just made can be away from its place. It is
+//     put back, unless a third program has locked meanwhile.
 //   - A Node program has no heartbeat. If it holds the lock for longer than Stale, Mutex
 //     takes the lock over, as Node does.
 //   - A holder that stops for longer than Stale, with the whole machine or alone, loses the

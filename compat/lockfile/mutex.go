@@ -68,7 +68,9 @@ const defaultPoll = 100 * time.Millisecond
 // When the error is nil, the lock is held, and the caller owes a call of unlock. It can
 // be called more than once and from several goroutines, in a defer too: the first call
 // releases the lock, the others return what that returned. Its error is
-// [ErrCompromised] if the lock was lost: then nothing on disk has been touched.
+// [ErrCompromised] if the lock was lost: then nothing on disk has been touched. If another
+// process that has the guard does not go on for 5 s, the error says so; the lock is not
+// renewed any more, and unlock can be called again.
 //
 // The context held ends when the lock is lost, when it is released, and with ctx. Its
 // cause tells which: [ErrCompromised] if it is lost. That is found out by the
@@ -85,6 +87,7 @@ func (m *Mutex) Lock(ctx context.Context) (held context.Context, unlock func() e
 // TryLock is [Mutex.Lock] with one attempt. If the lock is held, by this process too, the
 // error is that of Node's open: its code is EEXIST, and errors.Is matches it with
 // [io/fs.ErrExist]. A lock that is stale is watched for 50 ms before it is taken over.
+// Where the guard is busy for a second, the lock counts as held.
 func (m *Mutex) TryLock(ctx context.Context) (held context.Context, unlock func() error, err error) {
 	return m.mutex.TryLock(ctx)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -67,11 +68,19 @@ func each(t *testing.T, f func(t *testing.T, p Target, path string, makeLock fun
 	for _, p := range protocols {
 		t.Run(p.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "x.lock")
-			before := descriptors(t)
+			before, goroutines := descriptors(t), runtime.NumGoroutine()
 			f(t, p.target(path), path, func() error { return p.make(path) })
 			if after := descriptors(t); after != before {
 				t.Errorf("%d descriptors are open, %d were", after, before)
 			}
+			// Contexts' and timers' goroutines may be about to end.
+			for range 100 {
+				if runtime.NumGoroutine() <= goroutines {
+					return
+				}
+				time.Sleep(time.Millisecond)
+			}
+			t.Errorf("there are %d goroutines; were %d", runtime.NumGoroutine(), goroutines)
 		})
 	}
 }
