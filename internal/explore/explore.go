@@ -18,19 +18,26 @@
 //
 // Two schedules that lead to the same state have the same future, and it is looked at
 // once. No other reduction is made, so that there is nothing to prove: the order of
-// independent calls is not fixed beforehand, it only leads to the same state. Because
-// states are compared by all that can matter to their future and told apart by 128 bits
-// of a hash, two different ones being taken for one is not to be expected in the life of
-// this universe. A history only grows, so states form no circles, and the number of
-// schedules is counted without walking them all.
+// independent calls is not fixed beforehand, it only leads to the same state. States are
+// compared by all that can matter to their future (of a process that has ended that is
+// nothing), by 128 bits of a hash; that two different ones are taken for one is not to be
+// expected in the life of this universe. A history only grows, so states form no circles,
+// and the number of schedules is counted without walking them all.
 //
 // # Time
 //
 // A system call takes none. Time passes only when nobody who is not paused can do
 // anything, and then to the next timer, so an awake participant is always in time. One
-// that is not in time is a paused one: it stops at any point, for any length up to well
-// beyond the threshold, while the others, their heartbeats and time go on. (One that has
-// a kernel lock stops for the whole length. And waits have a least length, see leastWait.)
+// that is not in time is a paused one: it stops at any point, for any length up to 1.5 s
+// beyond the threshold, while the others, their heartbeats and time go on.
+//
+// # What is not looked at
+//
+// A pause that is longer still. One that is shorter while the paused one has a kernel
+// lock: all that the others can do meanwhile is to wait for that. Waits that are shorter
+// than leastWait. A clock that is set, another user's permissions, a system call that
+// fails without a reason. And what goes on inside of a process that makes no call: its
+// goroutines take turns at calls only.
 package explore
 
 import (
