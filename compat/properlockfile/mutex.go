@@ -35,9 +35,9 @@ type MutexOptions struct {
 }
 
 const (
-	mutexStale, leastMutexStale = 10 * time.Second, 2 * time.Second
-	leastMutexUpdate            = time.Second
-	mutexPoll                   = 100 * time.Millisecond
+	defaultStale, leastStale = 10 * time.Second, 2 * time.Second
+	leastUpdate              = time.Second
+	defaultPoll              = 100 * time.Millisecond
 	// doubt is how long a lock that looks stale is watched before it is taken over.
 	doubt = 50 * time.Millisecond
 	// settle is how long after a takeover the lock is looked at once more: a Node program
@@ -105,10 +105,10 @@ type Mutex struct{ mutex *mutex.Mutex }
 // NewMutex returns a Mutex for file, which it does not touch. The file is resolved by each
 // Lock and TryLock; the release goes to the lock that was taken.
 func NewMutex(file string, o MutexOptions) *Mutex {
-	stale := max(cmp.Or(max(o.Stale, 0), mutexStale), leastMutexStale)
-	update := max(min(cmp.Or(max(o.Update, 0), stale/2), stale/2), leastMutexUpdate)
+	stale := max(cmp.Or(max(o.Stale, 0), defaultStale), leastStale)
+	update := max(min(cmp.Or(max(o.Update, 0), stale/2), stale/2), leastUpdate)
 	return &Mutex{mutexes.Mutex(mutex.ProperLockfile(file, o.LockfilePath, o.NoRealpath), mutex.Options{
-		Stale: stale, Update: update, Poll: cmp.Or(max(o.Poll, 0), mutexPoll), Doubt: doubt, Settle: settle,
+		Stale: stale, Update: update, Poll: cmp.Or(max(o.Poll, 0), defaultPoll), Doubt: doubt, Settle: settle,
 	})}
 }
 

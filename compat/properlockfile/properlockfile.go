@@ -29,6 +29,9 @@
 //
 // These are the protocol's, and the functions here have them because Node has them.
 //
+// [Mutex] locks with the same directories, can tell its own, and makes no two owners where
+// the filesystem lets it. Its documentation says what it promises, and to whom.
+//
 // # The path of the lock
 //
 // The lock of a file is the directory whose name is that of the file with ".lock" after
@@ -366,9 +369,12 @@ func (l *Lease) Path() string { return l.engine().Path() }
 func Throw(err error) { panic(err) }
 
 // Cleanup removes the directories of all locks that are held, in the order in which they
-// were made, ignores errors, and counts the locks as released (P20). Call it before
-// os.Exit.
-func Cleanup() { process.Exit() }
+// were made, ignores errors, and counts the locks as released (P20). Those of a [Mutex] are
+// removed if they still are its own, and their contexts end. Call it before os.Exit.
+func Cleanup() {
+	process.Exit()
+	mutexes.Clean()
+}
 
 // LeaveSignals tells that the program listens to these signals itself, or to all if none
 // is given: no clean-up happens on them, and they are not raised again. It is for the
