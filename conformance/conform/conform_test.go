@@ -42,8 +42,10 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestLive runs the live checks where there is a Node.
-func TestLive(t *testing.T) {
+// needNode skips a test that needs Node where there is none, or fails it where there has
+// to be one.
+func needNode(t *testing.T) {
+	t.Helper()
 	for _, needed := range []string{"node", "npm"} {
 		if _, err := exec.LookPath(needed); err != nil {
 			if os.Getenv("NODELOCK_NODE") == "1" {
@@ -52,6 +54,11 @@ func TestLive(t *testing.T) {
 			t.Skipf("live checks need Node: %v", err)
 		}
 	}
+}
+
+// TestLive runs the live checks where there is a Node.
+func TestLive(t *testing.T) {
+	needNode(t)
 	if testing.Short() {
 		t.Skip("live checks take a while: not with -short")
 	}

@@ -8,7 +8,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"text/tabwriter"
 	"time"
 
@@ -33,22 +35,17 @@ func live(args []string, _ io.Reader, stdout, stderr io.Writer) error {
 		return err
 	}
 	defer l.remove()
-	checks := lockfileChecks()
-	failed := 0
 	began := time.Now()
-	for i, c := range checks {
-		fmt.Fprintf(stderr, "live: %d of %d: %s: %s\n", i+1, len(checks), c.system, c.name)
-		l.run(&checks[i])
-		if checks[i].err != nil {
-			failed++
-		}
-	}
+	checks := slices.Concat(lockfileChecks(), properLockfileChecks())
+	outcomes := l.runAll(checks, stderr)
 	table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(table, "system\tcheck\tresult\tfigures\n")
-	for _, c := range checks {
-		result, figures := "pass", c.figures
-		if c.err != nil {
-			result, figures = "FAIL", c.err.Error()
+	failed := 0
+	for i, c := range checks {
+		result, figures := "pass", outcomes[i].figures
+		if err := outcomes[i].err; err != nil {
+			failed++
+			result, figures = "FAIL", err.Error()
 		}
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", c.system, c.name, result, figures)
 	}
@@ -67,20 +64,28 @@ func live(args []string, _ io.Reader, stdout, stderr io.Writer) error {
 type check struct {
 	system, name string
 	// try returns figures for the table.
-	try     func(l *liveRun) (string, error)
+	try func(t *trial) (string, error)
+}
+
+// A checked is what came of a check.
+type checked struct {
 	figures string
 	err     error
 }
 
-// A liveRun has what the checks need: Node with the published packages, and a
-// directory for each check.
+// A liveRun has what all checks need: Node with the published packages.
 type liveRun struct {
 	dir         string // removed in the end
 	packages    string
 	node        string
 	nodeVersion string
 	self        string
-	// Of the check that is running:
+}
+
+// A trial is a check under way. It has a directory of its own, which has to be empty in
+// the end, and participants, which are stopped in the end.
+type trial struct {
+	*liveRun
 	scratch      string
 	participants []*participant
 }
@@ -131,81 +136,102 @@ func (l *liveRun) install(npm string) error {
 
 func (l *liveRun) remove() { _ = os.RemoveAll(l.dir) }
 
-// run tries a check in a directory of its own, which has to be empty in the end.
-func (l *liveRun) run(c *check) {
-	l.scratch, c.err = os.MkdirTemp(l.dir, "check-")
-	if c.err != nil {
-		return
+// atOnce is how many checks run at a time: most of them wait most of the time.
+const atOnce = 4
+
+func (l *liveRun) runAll(checks []check, progress io.Writer) []checked {
+	var (
+		wait     sync.WaitGroup
+		limit    = make(chan struct{}, atOnce)
+		outcomes = make([]checked, len(checks))
+	)
+	for i := range checks {
+		limit <- struct{}{}
+		fmt.Fprintf(progress, "live: %d of %d: %s: %s\n", i+1, len(checks), checks[i].system, checks[i].name)
+		wait.Go(func() {
+			defer func() { <-limit }()
+			outcomes[i].figures, outcomes[i].err = l.run(checks[i])
+		})
 	}
-	c.figures, c.err = c.try(l)
-	for _, p := range l.participants {
-		p.stop()
-	}
-	l.participants = nil
-	if c.err == nil {
-		c.err = l.nothingLeft()
-	}
+	wait.Wait()
+	return outcomes
 }
 
-func (l *liveRun) nothingLeft() error {
-	left, err := os.ReadDir(l.scratch)
+func (l *liveRun) run(c check) (string, error) {
+	scratch, err := os.MkdirTemp(l.dir, "check-")
+	if err != nil {
+		return "", err
+	}
+	t := &trial{liveRun: l, scratch: scratch}
+	figures, err := c.try(t)
+	for _, p := range t.participants {
+		p.stop()
+	}
+	if err == nil {
+		err = t.nothingLeft()
+	}
+	return figures, err
+}
+
+func (t *trial) nothingLeft() error {
+	left, err := os.ReadDir(t.scratch)
 	if err == nil && len(left) > 0 {
 		err = fmt.Errorf("left on disk: %q", left[0].Name())
 	}
 	return err
 }
 
-func (l *liveRun) path(name string) string { return filepath.Join(l.scratch, name) }
+func (t *trial) path(name string) string { return filepath.Join(t.scratch, name) }
 
 // start starts a participant that is stopped at the end of the check.
-func (l *liveRun) start(side string) (*participant, error) {
+func (t *trial) start(side string) (*participant, error) {
 	var cmd *exec.Cmd
 	if side == "Go" {
-		cmd = exec.Command(l.self, participantCommand)
+		cmd = exec.Command(t.self, participantCommand)
 	} else {
-		cmd = exec.Command(l.node, "participant.js")
-		cmd.Dir = l.packages
+		cmd = exec.Command(t.node, "participant.js")
+		cmd.Dir = t.packages
 	}
 	p, err := start(side, cmd)
 	if err != nil {
 		return nil, err
 	}
-	l.participants = append(l.participants, p)
+	t.participants = append(t.participants, p)
 	// Once it answers, it is ready for anything, signals included.
 	_, err = p.must(command{Do: "hello"})
 	return p, err
 }
 
 // startTwo starts a participant of each of two sides.
-func (l *liveRun) startTwo(first, second string) (a, b *participant, err error) {
-	if a, err = l.start(first); err != nil {
+func (t *trial) startTwo(first, second string) (a, b *participant, err error) {
+	if a, err = t.start(first); err != nil {
 		return nil, nil, err
 	}
-	b, err = l.start(second)
+	b, err = t.start(second)
 	return a, b, err
 }
 
 // contention lets four processes of each side take one lock again and again.
-func (l *liveRun) contention(c command) (string, error) {
+func (t *trial) contention(c command) (string, error) {
 	const processes, rounds = 4, 200
 	c.Do, c.Rounds = "contend", rounds
-	c.Guard, c.Counter = l.path("guard"), l.path("counter")
+	c.Guard, c.Counter = t.path("guard"), t.path("counter")
 	if err := os.WriteFile(c.Counter, []byte("0"), 0o666); err != nil {
 		return "", err
 	}
 	for range processes {
-		if _, _, err := l.startTwo("Go", "Node"); err != nil {
+		if _, _, err := t.startTwo("Go", "Node"); err != nil {
 			return "", err
 		}
 	}
 	began := time.Now()
-	for _, p := range l.participants {
+	for _, p := range t.participants {
 		if err := p.send(c); err != nil {
 			return "", err
 		}
 	}
 	overlaps := 0
-	for _, p := range l.participants {
+	for _, p := range t.participants {
 		a, err := p.answer()
 		if err == nil && a.Error != nil {
 			err = fmt.Errorf("%s: %w", p.side, a.Error)

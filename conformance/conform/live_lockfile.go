@@ -1,27 +1,30 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
+
+	"github.com/seed-c461eb89/nodelock/compat/lockfile"
 )
 
 // lockfileChecks are the checks of the lockfile protocol.
 func lockfileChecks() []check {
 	const name = "lockfile"
-	checks := []check{{system: name, name: "4 Go and 4 Node processes on one lock", try: func(l *liveRun) (string, error) {
-		return l.contention(command{System: name, Path: l.path("a.lock"), Options: map[string]float64{"wait": 100_000, "pollPeriod": 1}})
+	checks := []check{{name, "4 Go and 4 Node processes on one lock", func(t *trial) (string, error) {
+		return t.contention(command{System: name, Path: t.path("a.lock"), Options: options{Wait: 100_000, PollPeriod: 1}})
 	}}}
 	for _, sides := range [][2]string{{"Go", "Node"}, {"Node", "Go"}} {
 		holder, other := sides[0], sides[1]
 		checks = append(checks,
-			check{system: name, name: fmt.Sprintf("%s sees and waits for %s's lock", other, holder), try: func(l *liveRun) (string, error) {
-				return l.lockfileSees(holder, other)
+			check{name, fmt.Sprintf("%s sees and waits for %s's lock", other, holder), func(t *trial) (string, error) {
+				return t.lockfileSees(holder, other)
 			}},
-			check{system: name, name: fmt.Sprintf("%s takes over %s's stale lock", other, holder), try: func(l *liveRun) (string, error) {
-				return l.lockfileTakeover(holder, other)
+			check{name, fmt.Sprintf("%s takes over %s's stale lock", other, holder), func(t *trial) (string, error) {
+				return t.lockfileTakeover(holder, other)
 			}},
-			check{system: name, name: fmt.Sprintf("%s ends by itself", holder), try: func(l *liveRun) (string, error) {
-				return l.endsByItself(holder, command{System: name, Path: l.path("a.lock")}, l.path("a.lock"))
+			check{name, fmt.Sprintf("%s ends by itself", holder), func(t *trial) (string, error) {
+				return t.endsByItself(holder, command{System: name, Path: t.path("a.lock")}, t.path("a.lock"))
 			}},
 		)
 		checks = append(checks, signalChecks(name, holder, other)...)
@@ -30,12 +33,12 @@ func lockfileChecks() []check {
 }
 
 // lockfileSees has one side wait for the lock of the other.
-func (l *liveRun) lockfileSees(holding, waiting string) (string, error) {
-	holder, other, err := l.startTwo(holding, waiting)
+func (t *trial) lockfileSees(holding, waiting string) (string, error) {
+	holder, other, err := t.startTwo(holding, waiting)
 	if err != nil {
 		return "", err
 	}
-	c := command{System: "lockfile", ID: "a", Path: l.path("a.lock")}
+	c := command{System: "lockfile", ID: "a", Path: t.path("a.lock")}
 	for _, do := range []string{"lock", "lockSync"} {
 		c.Do = do
 		if _, err := holder.must(c); err != nil {
@@ -48,11 +51,11 @@ func (l *liveRun) lockfileSees(holding, waiting string) (string, error) {
 			return "", err
 		}
 		waits := c
-		waits.Do, waits.Options = "lock", map[string]float64{"wait": 60_000, "pollPeriod": 10}
+		waits.Do, waits.Options = "lock", options{Wait: 60_000, PollPeriod: 10}
 		if err := other.send(waits); err != nil {
 			return "", err
 		}
-		if _, err := holder.must(command{Do: "release", System: c.System, ID: c.ID}); err != nil {
+		if err := release(holder, c); err != nil {
 			return "", err
 		}
 		if a, err := other.answer(); err != nil || a.Error != nil {
@@ -61,7 +64,7 @@ func (l *liveRun) lockfileSees(holding, waiting string) (string, error) {
 		if err := expectLocked(holder, c, true); err != nil {
 			return "", err
 		}
-		if _, err := other.must(command{Do: "release", System: c.System, ID: c.ID}); err != nil {
+		if err := release(other, c); err != nil {
 			return "", err
 		}
 		if err := expectLocked(holder, c, false); err != nil {
@@ -73,14 +76,14 @@ func (l *liveRun) lockfileSees(holding, waiting string) (string, error) {
 
 // lockfileTakeover has one side take over the lock of the other, which lives and does
 // not know: the protocol has no heartbeat.
-func (l *liveRun) lockfileTakeover(holding, taking string) (string, error) {
-	holder, other, err := l.startTwo(holding, taking)
+func (t *trial) lockfileTakeover(holding, taking string) (string, error) {
+	holder, other, err := t.startTwo(holding, taking)
 	if err != nil {
 		return "", err
 	}
-	c := command{System: "lockfile", ID: "a", Path: l.path("a.lock")}
+	c := command{System: "lockfile", ID: "a", Path: t.path("a.lock")}
 	for _, do := range []string{"lock", "lockSync"} {
-		c.Do, c.Options = "lock", nil
+		c.Do, c.Options = "lock", options{}
 		if _, err := holder.must(c); err != nil {
 			return "", err
 		}
@@ -88,11 +91,11 @@ func (l *liveRun) lockfileTakeover(holding, taking string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		c.Options = map[string]float64{"stale": 100}
+		c.Options = options{Stale: 100}
 		if c.Do = do; do == "lock" {
-			c.Options["wait"], c.Options["pollPeriod"] = 60_000, 10
+			c.Options.Wait, c.Options.PollPeriod = 60_000, 10
 		} else {
-			c.Options["retries"] = 1e9 // at once, until the lock is stale
+			c.Options.Retries = 1e9 // at once, until the lock is stale
 		}
 		if _, err := other.must(c); err != nil {
 			return "", err
@@ -104,7 +107,7 @@ func (l *liveRun) lockfileTakeover(holding, taking string) (string, error) {
 		if os.SameFile(before, after) && before.ModTime().Equal(after.ModTime()) {
 			return "", fmt.Errorf("%s: %s says that it took the lock over, but it is the old one", other.side, do)
 		}
-		if _, err := other.must(command{Do: "release", System: c.System, ID: c.ID}); err != nil {
+		if err := release(other, c); err != nil {
 			return "", err
 		}
 	}
@@ -112,8 +115,8 @@ func (l *liveRun) lockfileTakeover(holding, taking string) (string, error) {
 }
 
 // endsByItself has a holder exit in an orderly way.
-func (l *liveRun) endsByItself(holding string, c command, lockPath string) (string, error) {
-	holder, err := l.start(holding)
+func (t *trial) endsByItself(holding string, c command, lockPath string) (string, error) {
+	holder, err := t.start(holding)
 	if err != nil {
 		return "", err
 	}
@@ -129,3 +132,37 @@ func (l *liveRun) endsByItself(holding string, c command, lockPath string) (stri
 	}
 	return "", holder.wait()
 }
+
+// lockfileSystem takes the locks of compat/lockfile.
+type lockfileSystem struct{}
+
+func (lockfileSystem) options(c command) lockfile.Options {
+	return lockfile.Options{
+		Wait: milliseconds(c.Options.Wait), PollPeriod: milliseconds(c.Options.PollPeriod),
+		Stale: milliseconds(c.Options.Stale), RetryWait: milliseconds(c.Options.RetryWait), Retries: c.Options.Retries,
+	}
+}
+
+type lockfileLock string
+
+func (l lockfileLock) release() error { return lockfile.Unlock(string(l)) }
+func (lockfileLock) lost() error      { return nil }
+
+func (s lockfileSystem) lock(c command, sync bool) (lock, error) {
+	var err error
+	if sync {
+		err = lockfile.LockSync(c.Path, s.options(c))
+	} else {
+		err = lockfile.Lock(context.Background(), c.Path, s.options(c))
+	}
+	return lockfileLock(c.Path), err
+}
+
+func (s lockfileSystem) check(c command, sync bool) (bool, error) {
+	if sync {
+		return lockfile.CheckSync(c.Path, s.options(c))
+	}
+	return lockfile.Check(c.Path, s.options(c))
+}
+
+func (lockfileSystem) cleanup() { lockfile.Cleanup() }

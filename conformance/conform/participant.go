@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,20 +14,41 @@ import (
 	"time"
 
 	"github.com/seed-c461eb89/nodelock/compat/lockfile"
+	"github.com/seed-c461eb89/nodelock/compat/properlockfile"
 )
 
 // A command tells a participant what to do, as a line of JSON. participant.js takes
 // the same commands.
 type command struct {
-	Do      string             `json:"do"`
-	System  string             `json:"system,omitempty"`
-	ID      string             `json:"id,omitempty"`
-	Path    string             `json:"path,omitempty"`
-	Options map[string]float64 `json:"options,omitempty"` // Node's names, in ms
-	Rounds  int                `json:"rounds,omitempty"`
-	Guard   string             `json:"guard,omitempty"`
-	Counter string             `json:"counter,omitempty"`
+	Do      string  `json:"do"`
+	System  string  `json:"system,omitempty"`
+	ID      string  `json:"id,omitempty"` // what the lock is called in later commands
+	Path    string  `json:"path,omitempty"`
+	Options options `json:"options,omitzero"`
+	Rounds  int     `json:"rounds,omitempty"`
+	Guard   string  `json:"guard,omitempty"`
+	Counter string  `json:"counter,omitempty"`
 }
+
+// options are the packages' options, with durations in milliseconds.
+type options struct {
+	Wait       int64 `json:"wait,omitempty"`
+	PollPeriod int64 `json:"pollPeriod,omitempty"`
+	Stale      int64 `json:"stale,omitempty"`
+	Update     int64 `json:"update,omitempty"`
+	RetryWait  int64 `json:"retryWait,omitempty"`
+	Retries    int   `json:"retries,omitempty"`
+	// Schedule is the retries of proper-lockfile as an object.
+	Schedule schedule `json:"schedule,omitzero"`
+}
+
+type schedule struct {
+	Retries    int     `json:"retries"`
+	Factor     float64 `json:"factor"`
+	MinTimeout int64   `json:"minTimeout"`
+}
+
+func milliseconds(ms int64) time.Duration { return time.Duration(ms) * time.Millisecond }
 
 // An answer is what came of a command.
 type answer struct {
@@ -47,7 +67,7 @@ type failure struct {
 func (f *failure) Error() string { return f.Message }
 
 // callLimit is far more than any command takes.
-const callLimit = time.Minute
+const callLimit = 5 * time.Minute
 
 // A participant is a process that takes locks as it is told.
 type participant struct {
@@ -206,7 +226,11 @@ type system interface {
 	cleanup()
 }
 
-var systems = map[string]system{"lockfile": lockfileSystem{}}
+var systems = map[string]system{
+	"lockfile":      lockfileSystem{},
+	properLockfile4: properLockfileSystem{properlockfile.V4},
+	properLockfile1: properLockfileSystem{properlockfile.V1},
+}
 
 func cleanup() {
 	for _, s := range systems {
@@ -287,41 +311,3 @@ func increment(counter string) error {
 	}
 	return os.WriteFile(counter, strconv.AppendInt(nil, int64(count+1), 10), 0o666)
 }
-
-// milliseconds returns an option of a command.
-func (c command) milliseconds(name string) time.Duration {
-	return time.Duration(c.Options[name] * float64(time.Millisecond))
-}
-
-type lockfileSystem struct{}
-
-func (lockfileSystem) options(c command) lockfile.Options {
-	return lockfile.Options{
-		Wait: c.milliseconds("wait"), PollPeriod: c.milliseconds("pollPeriod"),
-		Stale: c.milliseconds("stale"), RetryWait: c.milliseconds("retryWait"), Retries: int(c.Options["retries"]),
-	}
-}
-
-type lockfileLock string
-
-func (l lockfileLock) release() error { return lockfile.Unlock(string(l)) }
-func (lockfileLock) lost() error      { return nil }
-
-func (s lockfileSystem) lock(c command, sync bool) (lock, error) {
-	var err error
-	if sync {
-		err = lockfile.LockSync(c.Path, s.options(c))
-	} else {
-		err = lockfile.Lock(context.Background(), c.Path, s.options(c))
-	}
-	return lockfileLock(c.Path), err
-}
-
-func (s lockfileSystem) check(c command, sync bool) (bool, error) {
-	if sync {
-		return lockfile.CheckSync(c.Path, s.options(c))
-	}
-	return lockfile.Check(c.Path, s.options(c))
-}
-
-func (lockfileSystem) cleanup() { lockfile.Cleanup() }

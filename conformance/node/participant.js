@@ -26,16 +26,16 @@ function lockfileSystem(lockfile) {
   const unlock = (path) => settle((done) => lockfile.unlock(path, done));
   return {
     async lock(c) {
-      await settle((done) => lockfile.lock(c.path, { ...c.options }, done));
+      await settle((done) => lockfile.lock(c.path, optionsOf(c), done));
       return () => unlock(c.path);
     },
     async lockSync(c) {
-      lockfile.lockSync(c.path, { ...c.options });
+      lockfile.lockSync(c.path, optionsOf(c));
       return () => unlock(c.path);
     },
-    check: (c) => settle((done) => lockfile.check(c.path, { ...c.options }, done)),
+    check: (c) => settle((done) => lockfile.check(c.path, optionsOf(c), done)),
     async checkSync(c) {
-      return lockfile.checkSync(c.path, { ...c.options });
+      return lockfile.checkSync(c.path, optionsOf(c));
     },
   };
 }
@@ -47,20 +47,20 @@ function properSystem(proper, callbacks, lost) {
   return {
     async lock(c) {
       return once(callbacks
-        ? await settle((done) => proper.lock(c.path, { ...c.options }, onCompromised(c), done))
-        : await proper.lock(c.path, { ...c.options, onCompromised: onCompromised(c) }));
+        ? await settle((done) => proper.lock(c.path, optionsOf(c), onCompromised(c), done))
+        : await proper.lock(c.path, { ...optionsOf(c), onCompromised: onCompromised(c) }));
     },
     async lockSync(c) {
       const release = callbacks
-        ? proper.lockSync(c.path, { ...c.options }, onCompromised(c))
-        : proper.lockSync(c.path, { ...c.options, onCompromised: onCompromised(c) });
+        ? proper.lockSync(c.path, optionsOf(c), onCompromised(c))
+        : proper.lockSync(c.path, { ...optionsOf(c), onCompromised: onCompromised(c) });
       return () => settle((done) => {
         try { release(); done(null); } catch (error) { done(error); }
       });
     },
-    check: (c) => call(proper.check, c.path, { ...c.options }),
+    check: (c) => call(proper.check, c.path, optionsOf(c)),
     async checkSync(c) {
-      return proper.checkSync(c.path, { ...c.options });
+      return proper.checkSync(c.path, optionsOf(c));
     },
   };
 }
@@ -106,13 +106,21 @@ async function contend(c) {
   return { overlaps };
 }
 
+// optionsOf returns the options object of a command. What Node takes as retries, a
+// number or an object, are two fields there.
+function optionsOf({ options: { schedule, ...options } = {} }) {
+  return schedule ? { ...options, retries: schedule } : options;
+}
+
 const commands = {
   async hello() { return { version: process.version }; },
   async lock(c) {
+    lost.delete(c.id);
     releases.set(c.id, await system(c.system).lock(c));
     return {};
   },
   async lockSync(c) {
+    lost.delete(c.id);
     releases.set(c.id, await system(c.system).lockSync(c));
     return {};
   },

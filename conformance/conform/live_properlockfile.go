@@ -1,0 +1,204 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/seed-c461eb89/nodelock/compat/properlockfile"
+)
+
+const (
+	properLockfile4 = "proper-lockfile 4.1.2"
+	properLockfile1 = "proper-lockfile 1.2.0"
+)
+
+// lockSuffix makes the lock's path of the file's.
+const lockSuffix = ".lock"
+
+// properLockFileChecks are the checks of the proper-lockfile protocol.
+func properLockfileChecks() []check {
+	var checks []check
+	for _, name := range []string{properLockfile4, properLockfile1} {
+		checks = append(checks, check{name, "4 Go and 4 Node processes on one lock", func(t *trial) (string, error) {
+			c, err := t.target(name)
+			if err != nil {
+				return "", err
+			}
+			// Short and even: who waits longer and longer starves.
+			c.Options.Schedule = schedule{Retries: 100_000, Factor: 1, MinTimeout: 2}
+			figures, err := t.contention(c)
+			return figures, orRemove(err, c.Path)
+		}})
+	}
+	const name = properLockfile4
+	for _, sides := range [][2]string{{"Go", "Node"}, {"Node", "Go"}} {
+		holder, other := sides[0], sides[1]
+		checks = append(checks,
+			check{name, fmt.Sprintf("%s sees and waits for %s's lock", other, holder), func(t *trial) (string, error) {
+				return t.withTarget(name, func(c command) (string, error) { return t.properSees(holder, other, c) })
+			}},
+			check{name, fmt.Sprintf("%s keeps its lock for 30 s while %s tries to take it", holder, other), func(t *trial) (string, error) {
+				return t.withTarget(name, func(c command) (string, error) { return t.kept(holder, other, c) })
+			}},
+			check{name, fmt.Sprintf("%s ends by itself", holder), func(t *trial) (string, error) {
+				return t.withTarget(name, func(c command) (string, error) { return t.endsByItself(holder, c, c.Path+lockSuffix) })
+			}},
+		)
+		checks = append(checks, properSignalChecks(name, holder, other)...)
+	}
+	return checks
+}
+
+// target makes a file to lock, with the shortest thresholds there are.
+func (t *trial) target(system string) (command, error) {
+	path := t.path("f")
+	c := command{System: system, ID: "a", Path: path, Options: options{Stale: 2000, Update: 1000}}
+	return c, os.WriteFile(path, nil, 0o666)
+}
+
+// withTarget is a check of a file that is removed when all went well.
+func (t *trial) withTarget(system string, try func(command) (string, error)) (string, error) {
+	c, err := t.target(system)
+	if err != nil {
+		return "", err
+	}
+	figures, err := try(c)
+	return figures, orRemove(err, c.Path)
+}
+
+func orRemove(err error, path string) error {
+	if err != nil {
+		return err
+	}
+	return os.Remove(path)
+}
+
+// properSees has one side wait for the lock of the other.
+func (t *trial) properSees(holding, waiting string, c command) (string, error) {
+	holder, other, err := t.startTwo(holding, waiting)
+	if err != nil {
+		return "", err
+	}
+	for _, do := range []string{"lock", "lockSync"} {
+		c.Do = do
+		if _, err := holder.must(c); err != nil {
+			return "", err
+		}
+		if err := expectLocked(other, c, true); err != nil {
+			return "", err
+		}
+		if err := expectRefused(other, c, "ELOCKED"); err != nil {
+			return "", err
+		}
+		waits := c
+		waits.Do, waits.Options.Schedule = "lock", schedule{Retries: 10_000, Factor: 1, MinTimeout: 10}
+		if err := other.send(waits); err != nil {
+			return "", err
+		}
+		if err := release(holder, c); err != nil {
+			return "", err
+		}
+		if a, err := other.answer(); err != nil || a.Error != nil {
+			return "", fmt.Errorf("%s: waiting: %v %v", other.side, a.Error, err)
+		}
+		if err := expectLocked(holder, c, true); err != nil {
+			return "", err
+		}
+		if err := release(other, c); err != nil {
+			return "", err
+		}
+		if err := expectLocked(holder, c, false); err != nil {
+			return "", err
+		}
+	}
+	return "", nil
+}
+
+func release(p *participant, c command) error {
+	_, err := p.must(command{Do: "release", System: c.System, ID: c.ID})
+	return err
+}
+
+// kept has a holder keep a lock for many times the threshold, while the other side
+// tries to take it.
+func (t *trial) kept(holding, taking string, c command) (string, error) {
+	holder, other, err := t.startTwo(holding, taking)
+	if err != nil {
+		return "", err
+	}
+	c.Do = "lock"
+	if _, err := holder.must(c); err != nil {
+		return "", err
+	}
+	tries := 0
+	for began := time.Now(); time.Since(began) < 30*time.Second; tries++ {
+		if err := expectRefused(other, c, "ELOCKED"); err != nil {
+			return "", fmt.Errorf("after %v: %w", time.Since(began), err)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	if err := expectLost(holder, c, ""); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%d tries", tries), release(holder, c)
+}
+
+// expectLost asks p whether it knows that it has lost its lock; code is "" if it has
+// not.
+func expectLost(p *participant, c command, code string) error {
+	a, err := p.must(command{Do: "lost", System: c.System, ID: c.ID})
+	if err != nil {
+		return err
+	}
+	lost := ""
+	if a.Lost != nil {
+		lost = a.Lost.Code
+	}
+	if lost != code {
+		return fmt.Errorf("%s: lost %q, not %q", p.side, lost, code)
+	}
+	return nil
+}
+
+// properLockfileSystem takes the locks of compat/properlockfile.
+type properLockfileSystem struct{ contract properlockfile.Contract }
+
+func (s properLockfileSystem) options(c command) properlockfile.Options {
+	o := c.Options
+	retries := properlockfile.Retries{Count: o.Retries}
+	if o.Schedule != (schedule{}) {
+		retries = properlockfile.Retries{
+			Count: o.Schedule.Retries, Factor: o.Schedule.Factor, MinTimeout: milliseconds(o.Schedule.MinTimeout),
+		}
+	}
+	return properlockfile.Options{
+		Stale: milliseconds(o.Stale), Update: milliseconds(o.Update), Retries: retries, Contract: s.contract,
+	}
+}
+
+type properLock struct{ *properlockfile.Lease }
+
+func (l properLock) release() error { return l.Release() }
+func (l properLock) lost() error    { return l.Err() }
+
+func (s properLockfileSystem) lock(c command, sync bool) (lock, error) {
+	var l *properlockfile.Lease
+	var err error
+	if sync {
+		l, err = properlockfile.LockSync(c.Path, s.options(c))
+	} else {
+		l, err = properlockfile.Lock(context.Background(), c.Path, s.options(c))
+	}
+	return properLock{l}, err
+}
+
+func (s properLockfileSystem) check(c command, sync bool) (bool, error) {
+	if sync {
+		return properlockfile.CheckSync(c.Path, s.options(c))
+	}
+	return properlockfile.Check(c.Path, s.options(c))
+}
+
+func (properLockfileSystem) cleanup() { properlockfile.Cleanup() }
