@@ -188,9 +188,9 @@ func (p *protocol) mutexes(long bool) []Config {
 	}
 	if long {
 		list = append(list,
-			p.configuration(name+"2-wait-2", lock, lock).stale().stops(1, 2),
+			p.configuration(name+"2-later-2", lock, try.later()).stops(1, 2),
 			p.configuration(name+"3-pause", lock, lock, lock).stale().stops(0, 1),
-			p.configuration(name+"6-random", lock, lock, try, try, lock.later(), try.later()).stale().stops(2, 2).random(200_000),
+			p.configuration(name+"6-random", lock, lock, try, try, lock.later(), try.later()).stale().stops(2, 2).random(50_000),
 		)
 	}
 	for i := range list {
