@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"runtime"
 	"testing"
 	"time"
 )
@@ -15,9 +16,23 @@ func must(t *testing.T, err error) {
 	}
 }
 
+// quiet has a test wait at its end until the exit hook, which lingers, is gone: other
+// tests count goroutines.
+func quiet(t *testing.T) {
+	t.Cleanup(func() {
+		for still, before := 0, 0; still < 40; still++ {
+			time.Sleep(10 * time.Millisecond)
+			if now := runtime.NumGoroutine(); now != before {
+				still, before = 0, now
+			}
+		}
+	})
+}
+
 // The mirror and the Mutex keep each other out, and a release of the mirror, which looks
 // at nothing, is noticed.
 func TestMutexAndMirror(t *testing.T) {
+	quiet(t)
 	t.Chdir(t.TempDir())
 	must(t, os.WriteFile("a", nil, 0o666))
 	must(t, os.Symlink("a", "l"))
@@ -59,6 +74,7 @@ func TestMutexAndMirror(t *testing.T) {
 }
 
 func TestMutexTakesOver(t *testing.T) {
+	quiet(t)
 	t.Chdir(t.TempDir())
 	for _, row := range []struct {
 		path string
@@ -89,6 +105,7 @@ func TestMutexTakesOver(t *testing.T) {
 }
 
 func TestCleanupOfMutexes(t *testing.T) {
+	quiet(t)
 	t.Chdir(t.TempDir())
 	o := MutexOptions{NoRealpath: true}
 	held, unlock, err := NewMutex("ours", o).Lock(t.Context())
