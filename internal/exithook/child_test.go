@@ -189,6 +189,8 @@ func (c *child) do(words []string, signals []os.Signal) {
 		// As abort does in C.
 		runtime.LockOSThread()
 		raise(unix.SIGABRT)
+	case "raise":
+		raise(signals[0].(syscall.Signal))
 	case "deadlock":
 		var m sync.Mutex
 		m.Lock()

@@ -95,9 +95,9 @@ type Hook struct {
 
 var _ Registry = &Process
 
-// Add has c called when a signal ends the process. Signals that arrive after Add
-// has returned find it. c must be comparable, as pointers are; to add what is there
-// already changes nothing.
+// Add has c called when a signal ends the process. A signal that arrives after Add has
+// returned finds it, so what is to be cleaned up is best made after that. c must be
+// comparable, as pointers are; to add what is there already changes nothing.
 func (h *Hook) Add(c Cleaner) {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
@@ -227,22 +227,29 @@ func (h *Hook) arrived(s syscall.Signal) {
 	}
 }
 
-// heardByProgram reports whether the program listens to s, as far as one can tell. The
-// other signals stay caught while we do not listen to s ourselves.
+// heardByProgram reports whether the program listens to s, as far as one can tell. All
+// signals stay caught meanwhile, s but for moments: often it comes twice in a row, from
+// the terminal and from a parent that passes it on, and the second must not kill first.
 func (h *Hook) heardByProgram(s syscall.Signal) bool {
+	if signal.Ignored(s) {
+		return true
+	}
 	if h.arrivals == nil || !canTell(s) {
 		return false
 	}
-	meanwhile := newArrivals()
-	h.catch(meanwhile, s)
+	probe, others := newArrivals(), newArrivals()
+	signal.Notify(probe, s)
+	h.catch(others, s)
 	signal.Stop(h.arrivals)
-	heard := listening(s)
+	heard := listening(s, probe)
 	h.catch(h.arrivals)
-	signal.Stop(meanwhile)
-	for len(meanwhile) > 0 {
-		select {
-		case h.arrivals <- <-meanwhile:
-		default: // so many are there already that these make no difference
+	for _, meanwhile := range []chan os.Signal{probe, others} {
+		signal.Stop(meanwhile)
+		for len(meanwhile) > 0 {
+			select {
+			case h.arrivals <- <-meanwhile:
+			default: // so many are there already that these make no difference
+			}
 		}
 	}
 	return heard

@@ -18,8 +18,8 @@ import (
 // blocked. /proc shows the mask of a thread, and how often it has slept:
 //
 //   - Nobody listens to a signal that the mask thread blocks.
-//   - HUP, INT, TERM, QUIT and ABRT are never blocked. To listen to one and to stop
-//     wakes the mask thread if nobody else listens.
+//   - HUP, INT, TERM, QUIT and ABRT are never blocked. To stop listening to one wakes
+//     the mask thread if nobody else listens.
 //   - TRAP, SYS and STKFLT are not the mask thread's business.
 //
 // The thread is known by its mask, which follows what os/signal is told. If none does
@@ -35,8 +35,9 @@ func canTell(s syscall.Signal) bool {
 	return true
 }
 
-// listening reports whether anybody listens to s. It takes some milliseconds.
-func listening(s syscall.Signal) bool {
+// listening reports whether anybody listens to s but probe, which is off for moments:
+// what arrives then is lost, and kills, if nobody listens. It takes some milliseconds.
+func listening(s syscall.Signal, probe chan os.Signal) bool {
 	if maskThread == "" {
 		if maskThread = findMaskThread(); maskThread == "" {
 			return everything()
@@ -44,15 +45,21 @@ func listening(s syscall.Signal) bool {
 	}
 	switch s {
 	case unix.SIGHUP, unix.SIGINT, unix.SIGTERM, unix.SIGQUIT, unix.SIGABRT:
-		// The mask thread may be woken by something else too: another signal that gets
-		// or loses a listener. So it is the time at which it sleeps on that counts.
-		for range 4 {
-			if !maskThread.woken(s) {
+		// Something else may wake the mask thread at the same time: another signal that
+		// gets or loses a listener, or the next signal, which it may handle itself.
+		for wakes := 0; wakes < 4; {
+			arrived := len(probe)
+			if !maskThread.woken(s, probe) {
 				return true
+			}
+			if len(probe) == arrived {
+				wakes++
 			}
 		}
 		return false
 	}
+	signal.Stop(probe)
+	defer signal.Notify(probe, s)
 	status, ok := maskThread.status()
 	for ok && status.blocks(unix.SIGSEGV) {
 		// It is in a signal handler, where everything is blocked.
@@ -128,15 +135,15 @@ func threads(is func(status) bool) map[thread]bool {
 	return found
 }
 
-// woken reports whether the thread wakes up when s gets a listener and loses it.
-func (t thread) woken(s syscall.Signal) bool {
+// woken reports whether the thread wakes up when probe stops listening to s for a
+// moment.
+func (t thread) woken(s syscall.Signal, probe chan os.Signal) bool {
 	before, ok := t.settled()
 	if !ok {
 		return true
 	}
-	listener := make(chan os.Signal, 1)
-	signal.Notify(listener, s)
-	signal.Stop(listener)
+	signal.Stop(probe)
+	signal.Notify(probe, s)
 	after, ok := t.settled()
 	return !ok || before.sleeps != after.sleeps
 }
