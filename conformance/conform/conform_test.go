@@ -63,7 +63,7 @@ func TestLive(t *testing.T) {
 		t.Skip("live checks take a while: not with -short")
 	}
 	var stdout, stderr bytes.Buffer
-	if status := run([]string{"live"}, strings.NewReader(""), &stdout, &stderr); status != 0 {
+	if status := run([]string{"live", "-quick"}, strings.NewReader(""), &stdout, &stderr); status != 0 {
 		t.Errorf("status %d\n%s%s", status, stderr.String(), stdout.String())
 	}
 	t.Log(stdout.String())

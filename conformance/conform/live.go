@@ -24,6 +24,7 @@ const participantCommand = "participant"
 func live(args []string, _ io.Reader, stdout, stderr io.Writer) error {
 	flags := newFlags("live")
 	nodePath := flags.String("node", "node", "")
+	quick := flags.Bool("quick", false, "")
 	if err := parse(flags, args, stdout); err != nil {
 		return err
 	}
@@ -35,8 +36,9 @@ func live(args []string, _ io.Reader, stdout, stderr io.Writer) error {
 		return err
 	}
 	defer l.remove()
+	l.quick = *quick
 	began := time.Now()
-	checks := slices.Concat(lockfileChecks(), properLockfileChecks())
+	checks := slices.Concat(lockfileChecks(), properLockfileChecks(), mutexChecks())
 	outcomes := l.runAll(checks, stderr)
 	table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(table, "system\tcheck\tresult\tfigures\n")
@@ -80,6 +82,16 @@ type liveRun struct {
 	node        string
 	nodeVersion string
 	self        string
+	// quick makes less of the checks that take long.
+	quick bool
+}
+
+// amount is how much there is of something: less when it has to be quick.
+func amount[T int | time.Duration](l *liveRun, full, quick T) T {
+	if l.quick {
+		return quick
+	}
+	return full
 }
 
 // A trial is a check under way. It has a directory of its own, which has to be empty in
@@ -213,7 +225,8 @@ func (t *trial) startTwo(first, second string) (a, b *participant, err error) {
 
 // contention lets four processes of each side take one lock again and again.
 func (t *trial) contention(c command) (string, error) {
-	const processes, rounds = 4, 200
+	const processes = 4
+	rounds := amount(t.liveRun, 200, 25)
 	c.Do, c.Rounds = "contend", rounds
 	c.Guard, c.Counter = t.path("guard"), t.path("counter")
 	if err := os.WriteFile(c.Counter, []byte("0"), 0o666); err != nil {

@@ -1,6 +1,12 @@
 package main
 
+import "errors"
+
 // signalChecks are none: Windows has no signals that one process sends to another.
 func signalChecks(string, string, string) []check { return nil }
 
 func properSignalChecks(string, string, string) []check { return nil }
+
+func chaosChecks() []check { return nil }
+
+func chaos(system, command) error { return errors.New("there is no chaos on Windows") }

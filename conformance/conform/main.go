@@ -2,7 +2,8 @@
 //
 //	conform [replay] [-json]   run every recording on the Go engines and compare
 //	conform observe FILE...    run scenarios on the Go engines and print what they do
-//	conform live [-node PATH]  contend with real Node processes on a real filesystem
+//	conform live [-node PATH] [-quick]
+//	                           contend with real Node processes on a real filesystem
 //	conform explore [-long] [-transcripts] [NAME...]
 //	                           try every schedule of a few participants, and compare
 //	                           the violations with those that are known
@@ -26,7 +27,8 @@ const usage = `usage:
   conform [replay] [-json]   run every recording on the Go engines and compare
   conform observe FILE...    run scenarios on the Go engines, one recording a line
                              ("-" reads standard input)
-  conform live [-node PATH]  contend with real Node processes on a real filesystem
+  conform live [-node PATH] [-quick]
+                             contend with real Node processes on a real filesystem
   conform explore [-long] [-transcripts] [NAME...]
                              try every schedule of a few participants, and compare
                              the violations with those that are known

@@ -26,8 +26,10 @@ type command struct {
 	Path    string  `json:"path,omitempty"`
 	Options options `json:"options,omitzero"`
 	Rounds  int     `json:"rounds,omitempty"`
-	Guard   string  `json:"guard,omitempty"`
-	Counter string  `json:"counter,omitempty"`
+	// Paths are what a storm is about.
+	Paths   []string `json:"paths,omitempty"`
+	Guard   string   `json:"guard,omitempty"`
+	Counter string   `json:"counter,omitempty"`
 }
 
 // options are the packages' options, with durations in milliseconds.
@@ -56,7 +58,12 @@ type answer struct {
 	Locked   bool     `json:"locked,omitempty"`
 	Lost     *failure `json:"lost,omitempty"`
 	Overlaps int      `json:"overlaps,omitempty"`
-	Version  string   `json:"version,omitempty"`
+	// Won says which of the paths of a storm were locked.
+	Won []bool `json:"won,omitempty"`
+	// From and To are when a lock was held, in ns of a clock that all processes share.
+	From    int64  `json:"from,omitempty"`
+	To      int64  `json:"to,omitempty"`
+	Version string `json:"version,omitempty"`
 }
 
 type failure struct {
@@ -227,9 +234,11 @@ type system interface {
 }
 
 var systems = map[string]system{
-	"lockfile":      lockfileSystem{},
-	properLockfile4: properLockfileSystem{properlockfile.V4},
-	properLockfile1: properLockfileSystem{properlockfile.V1},
+	"lockfile":               lockfileSystem{},
+	properLockfile4:          properLockfileSystem{properlockfile.V4},
+	properLockfile1:          properLockfileSystem{properlockfile.V1},
+	mutexOf("lockfile"):      lockfileMutexSystem{},
+	mutexOf(properLockfile4): properMutexSystem{},
 }
 
 func cleanup() {
@@ -262,6 +271,15 @@ func obey(c command, held map[string]lock) (a answer, err error) {
 		}
 	case "contend":
 		a.Overlaps, err = contend(s, c)
+	case "storm":
+		a.Won = storm(s, c, held)
+	case "calm":
+		for id, l := range held {
+			err = errors.Join(err, l.release())
+			delete(held, id)
+		}
+	case "chaos":
+		err = chaos(s, c)
 	case "exit":
 		cleanup()
 		os.Exit(0)
