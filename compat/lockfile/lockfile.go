@@ -115,8 +115,11 @@
 // Go program otherwise; while a lock is held they end it, as they end Node.
 //
 // A program that listens to a signal with os/signal keeps it: the locks stay, nothing
-// is raised again. On Linux this is found out when the signal arrives. Elsewhere
-// it cannot be: tell it with [LeaveSignals].
+// is raised again. On Linux this is found out in the milliseconds after the signal has
+// arrived. It cannot be where the program stops listening by then, as with a call of the
+// stop function of signal.NotifyContext as soon as its context ends; nor for TRAP, SYS
+// and STKFLT; nor on other systems. There, tell it with [LeaveSignals], or the program
+// does not outlive the signal.
 //
 // The names L1 to L28 in this documentation are the rows of the contract that the
 // recordings in testdata cover; run "go run ./conformance/conform" to see them.
@@ -249,8 +252,7 @@ func Cleanup() {
 // none is given: no clean-up happens on them, and they are not raised again. It
 // is for the whole process and cannot be taken back.
 //
-// On Linux there is no need to, unless the program starts or stops listening while
-// a signal arrives.
+// On Linux most programs need not: see the package documentation.
 func LeaveSignals(signals ...os.Signal) { exithook.Process.Leave(signals...) }
 
 // A Filetime is the file time that the age of a lock is counted from.

@@ -7,7 +7,6 @@
 package lockfile
 
 import (
-	"cmp"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -48,15 +47,14 @@ type Engine struct {
 	filetime   atomic.Uint32
 
 	mutex sync.Mutex
-	// tracked are the locks that are unlinked at exit (L15), each with its place in
-	// the order of their creation.
-	tracked map[string]uint64
-	created uint64
+	// tracked are the locks that are unlinked at exit (L15), in the order of their
+	// creation.
+	tracked []string
 }
 
 // New returns an engine that holds no lock.
 func New(files Filesystem, c clock.Clock, hook exithook.Registry, filetime Filetime) *Engine {
-	e := &Engine{filesystem: files, clock: c, hook: hook, tracked: map[string]uint64{}}
+	e := &Engine{filesystem: files, clock: c, hook: hook}
 	e.SetFiletime(filetime)
 	return e
 }
@@ -98,41 +96,46 @@ func (e *Engine) create(path string) error {
 func (e *Engine) track(path string) {
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
-	if _, ok := e.tracked[path]; ok {
-		return
+	if e.find(path) >= 0 {
+		return // it keeps its place
 	}
-	if len(e.tracked) == 0 {
+	e.tracked = append(e.tracked, path)
+	if len(e.tracked) == 1 {
 		e.hook.Add(e)
 	}
-	e.created++
-	e.tracked[path] = e.created
 }
 
 func (e *Engine) untrack(path string) {
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
-	before := len(e.tracked)
-	delete(e.tracked, path)
-	if before > 0 && len(e.tracked) == 0 {
+	i := e.find(path)
+	if i < 0 {
+		return
+	}
+	e.tracked = slices.Delete(e.tracked, i, i+1)
+	if len(e.tracked) == 0 {
 		e.hook.Remove(e)
 	}
 }
 
+// find returns the place of a lock among those tracked, or -1. It looks at the youngest
+// first: there are few, and locks are often released in the opposite order.
+func (e *Engine) find(path string) int {
+	for i, tracked := range slices.Backward(e.tracked) {
+		if tracked == path {
+			return i
+		}
+	}
+	return -1
+}
+
 // Clean unlinks every lock that is tracked, in the order of their creation (L23).
 func (e *Engine) Clean() {
-	type lock struct {
-		path  string
-		order uint64
-	}
 	e.mutex.Lock()
-	locks := make([]lock, 0, len(e.tracked))
-	for path, order := range e.tracked {
-		locks = append(locks, lock{path, order})
-	}
+	locks := slices.Clone(e.tracked)
 	e.mutex.Unlock()
-	slices.SortFunc(locks, func(a, b lock) int { return cmp.Compare(a.order, b.order) })
-	for _, l := range locks {
-		e.UnlockSync(l.path)
+	for _, path := range locks {
+		e.UnlockSync(path)
 	}
 }
 
