@@ -35,7 +35,12 @@ func failed(code string) *failure {
 }
 
 // callNames are the names that Node's errors have for calls, where they differ.
-var callNames = map[string]string{"utimes": "utime", "readdir": "scandir", "realpath": "lstat"}
+var callNames = map[string]string{
+	"utimes": "utime", "readdir": "scandir", "realpath": "lstat", "renameNoReplace": "rename",
+}
+
+// pathlessCalls are those whose errors have no path.
+var pathlessCalls = []string{"close", "fstat", "write", "read", "kill"}
 
 // call makes a system call: it counts it for the faults, performs it unless a fault
 // prevents that, traces it, and delivers it.
@@ -43,6 +48,7 @@ func (w *World) call(name string, args []any, path, dest string, perform func() 
 	if w.closed {
 		return errClosed
 	}
+	w.happenOn(name, path, dest, false)
 	fault := w.fault(name, path, dest)
 	w.failing = fault != nil
 	var result *failure
@@ -60,6 +66,7 @@ func (w *World) call(name string, args []any, path, dest string, perform func() 
 		ret = result.code
 	}
 	w.record(Event{Sys: name, Args: args, Ret: ret})
+	w.happenOn(name, path, dest, true)
 	w.deliver()
 	if result == nil {
 		return nil
@@ -70,7 +77,7 @@ func (w *World) call(name string, args []any, path, dest string, perform func() 
 			result.call = known
 		}
 	}
-	if result.path == "" && name != "close" && name != "fstat" {
+	if result.path == "" && !slices.Contains(pathlessCalls, name) {
 		result.path = path
 	}
 	return nodeerror.Linux(result.code, result.call, result.path, dest)

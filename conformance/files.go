@@ -22,6 +22,7 @@ func relative(text string) string {
 
 var kinds = map[string]filesystem.Type{
 	"": filesystem.File, "file": filesystem.File, "dir": filesystem.Directory, "symlink": filesystem.Symlink,
+	"fifo": filesystem.Other,
 }
 
 // newFiles returns the files that a scenario lists.
@@ -57,6 +58,8 @@ func disk(f *memoryfs.FS, epoch int64) map[string]DiskFile {
 			entry.Type = "dir"
 		case filesystem.Symlink:
 			entry.Type, entry.To = "symlink", node.To
+		case filesystem.Other:
+			entry.Type = "fifo"
 		default:
 			entry.Type, entry.Nlink = "file", int(node.Nlink)
 		}

@@ -173,6 +173,8 @@ type DiskFile struct {
 	To    string `json:"to,omitempty"`
 	Mtime int64  `json:"mtime"`
 	Nlink int    `json:"nlink,omitempty"`
+	// Content is for lockdir only.
+	Content string `json:"content,omitempty"`
 }
 
 // An Entry is a scenario with what Node did in it.
@@ -182,6 +184,8 @@ type Entry struct {
 	// Go is what a Go implementation does instead, where the contract lists a
 	// difference.
 	Go *Deviation `json:"go,omitempty"`
+	// Expected is what the contract says, where Node did nothing.
+	Expected *Expected `json:"expected,omitempty"`
 }
 
 // A Deviation is a listed difference between Node and Go.

@@ -49,6 +49,7 @@ func Run(s *Scenario, start func(*World) (Program, error)) (*Recording, error) {
 		Disk:    disk(w.files, s.Epoch),
 		FDs:     len(w.files.Handles),
 	}
+	w.showContents(recording.Disk)
 	if recording.Trace == nil {
 		recording.Trace = []Event{}
 	}

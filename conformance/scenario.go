@@ -29,6 +29,8 @@ type Scenario struct {
 	World      []WorldEvent
 	Steps      []Step
 	Until      int64
+	// Machine is for lockdir only, and never nil there.
+	Machine *Machine
 }
 
 // A FileSpec is a file that exists at the start. Ages are in milliseconds before
@@ -39,6 +41,9 @@ type FileSpec struct {
 	Age      float64  `json:"age,omitempty"`
 	MtimeAge *float64 `json:"mtime_age,omitempty"`
 	CtimeAge *float64 `json:"ctime_age,omitempty"`
+	// Of a file, for lockdir only.
+	Content json.RawMessage `json:"content,omitempty"`
+	Size    int             `json:"size,omitempty"`
 }
 
 // A Fault makes system calls fail.
@@ -60,6 +65,10 @@ type WorldEvent struct {
 	To   string `json:"to,omitempty"`
 	Skew int64  `json:"skew,omitempty"`
 	By   int64  `json:"by,omitempty"`
+	// For lockdir only.
+	On      *Trigger        `json:"on,omitempty"`
+	Content json.RawMessage `json:"content,omitempty"`
+	Pid     int             `json:"pid,omitempty"`
 }
 
 // A Step is a call of the package.
@@ -70,6 +79,9 @@ type Step struct {
 	At   *int64 `json:"at,omitempty"`
 	Call string `json:"call"`
 	Path string `json:"path,omitempty"`
+	// Vault or Dir says where the lock of Path is, for lockdir only.
+	Vault string `json:"vault,omitempty"`
+	Dir   string `json:"dir,omitempty"`
 	// Of is the step whose lock is released.
 	Of *int `json:"of,omitempty"`
 	// Options is the options object that the call is given, or nil. Steps that share
@@ -104,6 +116,7 @@ type scenarioJSON struct {
 	World      []WorldEvent        `json:"world,omitempty"`
 	Steps      *[]Step             `json:"steps"`
 	Until      *int64              `json:"until,omitempty"`
+	Machine    *Machine            `json:"machine,omitempty"`
 
 	Trace        json.RawMessage `json:"trace,omitempty"`
 	Results      json.RawMessage `json:"results,omitempty"`
@@ -136,6 +149,7 @@ func (s *Scenario) UnmarshalJSON(data []byte) error {
 		Name: *in.Name, Covers: *in.Covers, API: *in.API, Version: *in.Version,
 		Epoch: defaultEpoch, Timestamps: in.Timestamps, Filetime: in.Filetime,
 		Files: in.Files, Faults: in.Faults, World: in.World, Steps: *in.Steps, Until: defaultUntil,
+		Machine: in.Machine,
 	}
 	if in.Epoch != nil {
 		s.Epoch = *in.Epoch
@@ -169,6 +183,7 @@ var grains = map[string]int64{"ns": 1, "ms": 1e6, "10ms": 1e7, "s": 1e9, "2s": 2
 var traceCalls = []string{
 	"open", "close", "fstat", "stat", "lstat", "unlink", "mkdir", "rmdir",
 	"realpath", "link", "rename", "utimes", "readdir",
+	"write", "read", "renameNoReplace", "kill",
 }
 
 // calls lists the functions of each API, and the options of each.
@@ -188,6 +203,15 @@ var calls = map[string]struct {
 		functions: []string{"lock", "lockSync", "unlock", "unlockSync", "check", "checkSync"},
 		options:   []string{"stale", "update", "retries", "realpath", "lockfilePath", "fs"},
 		release:   true,
+	},
+	"lockdir": {
+		versions:  []string{"1"},
+		functions: []string{"acquire", "acquireWait", "verify"},
+		options: []string{
+			"heartbeat", "stale", "incoming", "retries", "removeRetries", "rounds", "backoff", "backoffLimit",
+			"putBack", "waitLimit", "hostname",
+		},
+		release: true,
 	},
 }
 
@@ -219,7 +243,7 @@ func (s *Scenario) check() error {
 		return errors.New("until: is negative")
 	}
 	return errors.Join(first(
-		s.checkFiles, s.checkFaults, s.checkWorld, s.checkSteps,
+		s.checkFiles, s.checkFaults, s.checkWorld, s.checkSteps, s.checkMachine,
 	))
 }
 
@@ -244,7 +268,7 @@ func (s *Scenario) checkFiles() error {
 		spec := s.Files[path]
 		field := fmt.Sprintf("files[%q]", path)
 		switch spec.Type {
-		case "file", "dir":
+		case "file", "dir", "fifo":
 			if spec.To != "" {
 				return fmt.Errorf("%s: to is for a symlink only", field)
 			}
@@ -293,7 +317,7 @@ func (s *Scenario) checkWorld() error {
 			if !slices.Contains([]string{"", "file", "dir", "symlink"}, e.Type) {
 				return fmt.Errorf("%s: type %q is not one of file, dir, symlink", field, e.Type)
 			}
-		case "unlink", "mkdir", "rmdir", "touch", "jump":
+		case "unlink", "mkdir", "rmdir", "touch", "jump", "exit":
 		case "rename":
 			if e.To == "" {
 				return fmt.Errorf("%s: a rename needs a target (to)", field)
@@ -301,7 +325,7 @@ func (s *Scenario) checkWorld() error {
 		default:
 			return fmt.Errorf("%s: do %q is not one of create, unlink, mkdir, rmdir, rename, touch, jump", field, e.Do)
 		}
-		if e.Do != "jump" && e.Path == "" {
+		if e.Do != "jump" && e.Do != "exit" && e.Path == "" {
 			return fmt.Errorf("%s: %s needs a path", field, e.Do)
 		}
 		if e.At < 0 {
@@ -340,7 +364,7 @@ func (s *Scenario) checkSteps() error {
 			if step.Of == nil || *step.Of < 0 || *step.Of >= i {
 				return fmt.Errorf("%s: of must be the index of an earlier step", field)
 			}
-			if taker := s.Steps[*step.Of].Call; taker != "lock" && taker != "lockSync" {
+			if taker := s.Steps[*step.Of].Call; !slices.Contains([]string{"lock", "lockSync", "acquire", "acquireWait"}, taker) {
 				return fmt.Errorf("%s: of names step %d, which is no lock", field, *step.Of)
 			}
 		case !slices.Contains(api.functions, step.Call):

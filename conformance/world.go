@@ -51,6 +51,8 @@ type World struct {
 	nextStep int
 	waiting  bool // the next step's own event is in the queue
 	done     bool
+
+	machine // for lockdir only
 }
 
 // A task is a goroutine of the program. One at most runs at a time.
@@ -107,8 +109,12 @@ func newWorld(s *Scenario) *World {
 		parked:   make(chan struct{}),
 	}
 	w.files, w.filesErr = newFiles(s)
+	w.prepareMachine()
 	for i := range s.World {
 		e := &s.World[i]
+		if e.On != nil {
+			continue
+		}
 		w.schedule(e.At, worldEvent, func() { w.happen(e) })
 	}
 	return w
@@ -160,7 +166,10 @@ func (w *World) run() {
 func (w *World) happen(e *WorldEvent) {
 	switch e.Do {
 	case "create":
-		w.files.Create(e.Path, kinds[e.Type], e.To)
+		node, code := w.files.Create(e.Path, kinds[e.Type], e.To)
+		if code == "" {
+			w.setContent(node, contentOf(e.Content, 0))
+		}
 	case "mkdir":
 		w.files.Create(e.Path, filesystem.Directory, "")
 	case "unlink":
@@ -174,6 +183,8 @@ func (w *World) happen(e *WorldEvent) {
 	case "jump":
 		w.wall += e.By
 		w.files.Now = w.wall * 1e6
+	case "exit":
+		delete(w.processes, e.Pid)
 	}
 }
 
