@@ -1,0 +1,5 @@
+//go:build race
+
+package lockdir
+
+const raceEnabled = true
