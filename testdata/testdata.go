@@ -7,7 +7,7 @@ import "embed"
 // Recordings has a directory for each system, with files of recordings in it. See
 // conformance/FORMAT.md for what is in them.
 //
-//go:embed lockfile/*.json properlockfile/*.json
+//go:embed lockfile/*.json properlockfile/*.json lockdir/*.json
 var Recordings embed.FS
 
 // Retry is what both versions of the package retry did with random options. See

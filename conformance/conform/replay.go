@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"path"
 	"runtime"
+	"slices"
+	"strings"
 	"sync"
 	"text/tabwriter"
 	"time"
@@ -56,6 +58,8 @@ type rowResult struct {
 	Says      string  `json:"says"`
 	Scenarios int     `json:"scenarios"`
 	Verdict   verdict `json:"verdict"`
+	// Source says where the expectations come from, if it is not from recordings.
+	Source string `json:"source,omitempty"`
 }
 
 // replay runs every embedded recording.
@@ -147,6 +151,11 @@ func replayEntry(e *conformance.Entry) replayed {
 		r.Error = err.Error()
 		return r
 	}
+	if e.Expected != nil {
+		if r.Difference = e.Expected.Check(got); r.Difference != nil {
+			return r
+		}
+	}
 	want, agreed := e.Recording, passed
 	if e.Go != nil {
 		r.Listed = e.Go.Difference
@@ -160,8 +169,8 @@ func replayEntry(e *conformance.Entry) replayed {
 
 // count fills in the rows and the totals.
 func (r *report) count() {
-	for _, row := range rows {
-		result := rowResult{API: row.api, Row: row.id, Says: row.says, Verdict: passed}
+	for _, row := range slices.Concat(rows, lockdirRows) {
+		result := rowResult{API: row.api, Row: row.id, Says: row.says, Verdict: passed, Source: sources[row.api]}
 		for _, s := range r.Scenarios {
 			if s.API == row.api && s.covers(row.id) {
 				result.Scenarios++
@@ -207,7 +216,11 @@ func (r *report) print(out io.Writer, took time.Duration) error {
 	for _, row := range r.Rows {
 		if row.API != api {
 			api = row.API
-			fmt.Fprintf(table, "%s\n  row\tscenarios\tresult\twhat it says\n", api)
+			header := api
+			if row.Source != "" {
+				header += ": " + row.Source
+			}
+			fmt.Fprintf(table, "%s\n  row\tscenarios\tresult\twhat it says\n", header)
 		}
 		verdict := string(row.Verdict)
 		if row.Scenarios == 0 {
@@ -230,7 +243,11 @@ func (r *report) print(out io.Writer, took time.Duration) error {
 				fmt.Fprintf(out, "  %s\n", s.Error)
 			}
 			if s.Difference != nil {
-				fmt.Fprint(out, s.Difference)
+				text := s.Difference.String()
+				if sources[s.API] != "" {
+					text = strings.Replace(text, "  Node: ", "  want: ", 1)
+				}
+				fmt.Fprint(out, text)
 			}
 		}
 	}

@@ -30,6 +30,7 @@ func Run(s *conformance.Scenario) (*conformance.Recording, error) {
 var programs = map[string]func(*conformance.Scenario, *conformance.World) (conformance.Program, error){
 	"lockfile":        newLockfile,
 	"proper-lockfile": newProperLockfile,
+	"lockdir":         newLockdir,
 }
 
 // noSignals is the exit hook of a world in which no signal arrives.
