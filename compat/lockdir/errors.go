@@ -1,0 +1,51 @@
+package lockdir
+
+import (
+	engine "github.com/seed-c461eb89/nodelock/internal/lockdir"
+	"github.com/seed-c461eb89/nodelock/internal/nodeerror"
+)
+
+// An Error is a failed call as Node describes it. Its Err field, to which it unwraps, is
+// Go's own account of it; of a conflict it is one of ErrHeld and what follows it.
+type Error = nodeerror.Error
+
+// What errors are, for errors.Is.
+var (
+	// ErrConflict: the lock cannot be had now. Code ECONFLICT, exit code 4.
+	ErrConflict error = engine.ErrConflict
+	// ErrContainment: the locks of the vault would not be in the vault. Code
+	// ECONTAINMENT, exit code 3. Nothing was created.
+	ErrContainment error = engine.ErrContainment
+	// ErrLost: somebody has removed the record of a lock that was held. Code ELOST,
+	// exit code 5.
+	ErrLost error = engine.ErrLost
+	// ErrReleased: the lease has ended by Release. Code ERELEASED, exit code 5.
+	ErrReleased error = engine.ErrReleased
+)
+
+// What a conflict is, for errors.Is (§6). Each is an ErrConflict too.
+var (
+	// ErrHeld: another participant has a record that is fresh, or unreadable and young. The
+	// text has the number of its process if the record says it. C1.
+	ErrHeld = engine.ErrHeld
+	// ErrIncoming: another participant may be making the directory, or judging a record in
+	// it. It is over after 5 s without changes. C2.
+	ErrIncoming = engine.ErrIncoming
+	// ErrUnclearable: the directory cannot be emptied. After five pauses it still had the
+	// entries in it that the text names. C3.
+	ErrUnclearable = engine.ErrUnclearable
+	// ErrDirectory: there is a directory in the lock directory, which the text names.
+	// Nothing here removes it, and nothing was changed: it is for a human to look at. It is
+	// an ErrUnclearable too. C3.
+	ErrDirectory = engine.ErrDirectory
+	// ErrNotRestored: a record that turned out to be fresh after it was moved aside could
+	// not be moved back. Its holder will find that he has lost the lock. C4.
+	ErrNotRestored = engine.ErrNotRestored
+	// ErrChurn: in 20 rounds the directory was always somebody else's in the end. C5.
+	ErrChurn = engine.ErrChurn
+)
+
+// ExitCode returns the status that the PALEE CLI exits with for an error (§6): 0 for nil,
+// 4 for a conflict, 3 for ErrContainment, and 5 for anything else. A conflict is known by its code, anywhere in
+// err's chain, or by its text, which may begin with "OCC conflict:" too.
+func ExitCode(err error) int { return engine.ExitCode(err) }

@@ -1,0 +1,227 @@
+// Package lockdir locks as the PALEE CLI does under its decision record ADR-0036: a Go
+// program can lock and write beside a PALEE CLI on the same vault. The lock of a file is
+// a directory in <vault>/.palee/locks, and whoever holds it has a record in there, a JSON
+// file that he touches every 15 s.
+//
+// No package of PALEE with ADR-0036 was at hand. What is here follows its contract, which
+// was written from the version before the record, the record itself, and measurements;
+// and so do the scenarios in testdata/lockdir, which are no recordings.
+//
+// # Limits
+//
+//   - The lock is advisory and cooperative. It keeps out those who ask for it, and
+//     nobody else.
+//   - Two can hold one lock (W1). PALEE makes its directory and then writes its record,
+//     and one that stops for more than 5 s in between may write it into the directory of
+//     somebody else, and never looks. Nothing that is done here can prevent that. It can
+//     be seen: call [Lease.Verify] before what must not be done twice. Of participants
+//     that use this package at most one holds the lock, as long as none of the limits
+//     below takes it from him.
+//   - A holder that is not heard of for 120 s (60 s on Windows) loses the lock, although he
+//     may be alive (W6): a process that is stopped, a machine that sleeps, a disk that
+//     hangs. He learns of it at his next heartbeat, that is up to 16 s after he goes on.
+//     A participant on Windows takes a lock from one elsewhere after half of that
+//     one's time.
+//   - Ages are this machine's clock against file times, which on a network filesystem are
+//     a server's (W5). Clocks that differ by more than the stale time make live locks look
+//     abandoned; set [Options.Stale] to more than they can differ.
+//   - A process that is not there proves that the lock is abandoned if its host has the
+//     same name as this one, and the name is all that tells (W7). Containers that share a
+//     vault and a host name take each other's locks at once, unless each sets
+//     [Options.Hostname] to a name of its own.
+//   - The number of a process that is gone may be given to another one. The lock is then
+//     taken after the stale time and no sooner.
+//   - If a participant dies while he judges somebody's record, the record stays aside,
+//     and 5 s later is removed, whosever it is (W3). If he puts it back too late, after its
+//     holder has gone, it keeps everybody out until it is stale (W2): that takes more than
+//     1 s, which heartbeats and releases here wait.
+//   - On filesystems where one file has several spellings, each has a lock of its own
+//     (W8): names are not folded, and not normalised. Use the spelling that PALEE is
+//     given.
+//   - Between the check that <vault>/.palee/locks is in the vault and what is done there,
+//     somebody may put a link in the way. The directory must not be writable for those
+//     whom you would not let write elsewhere either.
+//   - Records are not removed when the process ends without Release, by a signal or
+//     otherwise. Participants on the same host take the lock over at once all the same.
+//   - A process that is killed while it makes its lock directory may leave a directory
+//     <name>.lockdir.L-… beside it, which keeps nobody from anything. The next one that
+//     calls [New] for the same lock removes it.
+//
+// # Bounds
+//
+// One [Lock.Acquire] ends within bounds that do not depend on what others do, or on what
+// the system answers. With the default options, and n names in the directory at most:
+//
+//	                               Windows
+//	rounds                    20        20
+//	parks                      5       105
+//	parked, in ms          1,035    21,735   (a busy wait: never)
+//	rmdir of the directory    21       121
+//	all unlink and rmdir   63+20n   163+20n
+//	renames                20+60n    20+60n
+//
+// Nothing is ever removed recursively. A test searches all that every system call can
+// answer, and finds these numbers reached and none exceeded. With other options the
+// rounds are Options.Rounds, and the parks Options.Retries, on Windows with Rounds ×
+// RemoveRetries more; none is longer than BackoffLimit. What one system call takes is
+// up to the system.
+//
+// # Participants
+//
+// Locks are not reentrant: the same process contends like another. All functions and
+// methods can be called from several goroutines at once. A call that waits is a parked
+// goroutine and a timer; a lock that is held is a timer and no goroutine.
+//
+// Paths may be relative to the working directory, which is asked for once, in New. They
+// must be UTF-8 (Node would replace what is not), and not empty.
+//
+// # Errors
+//
+// Errors are [*Error]. A conflict has the code ECONFLICT and a text that begins with
+// "Lock conflict: "; errors.Is tells the cases apart, see [ErrHeld] and what follows it.
+// What the system refuses comes as it is, in Node's words, and matches
+// [io/fs.ErrPermission] and its like. [ExitCode] is PALEE's. Names from disk are escaped
+// in texts: control characters and bytes that are not UTF-8 as \xNN, so that no two names
+// look the same.
+//
+// The sections in this documentation (§4 and so on) are those of the contract, and W1 to
+// W8 are weak spots that it names. "go run ./conformance/conform" shows the scenarios for
+// each.
+package lockdir
+
+import (
+	"context"
+
+	"github.com/seed-c461eb89/nodelock/internal/clock"
+	"github.com/seed-c461eb89/nodelock/internal/filesystem"
+	"github.com/seed-c461eb89/nodelock/internal/host"
+	engine "github.com/seed-c461eb89/nodelock/internal/lockdir"
+)
+
+// A Lock is something that can be locked. It knows where its lock directory is, holds
+// nothing, and can be used any number of times.
+type Lock struct{ lock *engine.Lock }
+
+func participant() *engine.Engine {
+	return engine.New(filesystem.OS{}, clock.System{}, host.System{}, engine.System())
+}
+
+// New returns the lock of the file target in a vault (§1). The file need not exist.
+//
+// When the error is nil, <vault>/.palee/locks exists, having been created with the vault
+// itself if need be. It is in the vault: that is made sure of before anything is created,
+// and if it is not so, because .palee or locks is a link that leads elsewhere or nowhere,
+// the error is [ErrContainment]. A vault that is a link is what it leads to.
+//
+// Other participants find the same lock if they mean the same file: links are followed,
+// of the vault and of target. Whether target is in the vault does not matter.
+//
+// New reads <vault>/.palee/locks once, to remove what processes have left there that were
+// killed while they made this lock's directory.
+func New(vault, target string, o Options) (*Lock, error) {
+	lock, err := participant().Vault(vault, target, engine.Options(o))
+	if err != nil {
+		return nil, err
+	}
+	return &Lock{lock}, nil
+}
+
+// NewDirectory returns the lock that is the directory dir, which is known to be the lock of
+// target: for messages, and in records, it is called so. The name of dir must end in
+// ".lockdir", because everything in it is removed before the lock is taken. Its parent
+// must exist when it is. No containment is checked.
+//
+// NewDirectory reads the parent once, as New does.
+func NewDirectory(dir, target string, o Options) (*Lock, error) {
+	lock, err := participant().Directory(dir, target, engine.Options(o))
+	if err != nil {
+		return nil, err
+	}
+	return &Lock{lock}, nil
+}
+
+// Dir returns the absolute path of the lock directory.
+func (l *Lock) Dir() string { return l.lock.Dir() }
+
+// Acquire makes one attempt to take the lock, which ends within the bounds above (§4). It
+// does not wait for a holder: if there is one, it fails at once.
+//
+// When the error is nil, the directory has the caller's record in it and no other, and
+// the heartbeat runs until the lease has ended. The lock is the caller's as far as the
+// limits above go. The caller owes a call of [Lease.Release], and should stop what he does
+// when [Lease.Done] is closed.
+//
+// When it is not nil, nothing is left behind that was created. It is
+//
+//   - a conflict ([ErrConflict]), if another participant holds the lock, or may be about
+//     to, or the directory cannot be emptied;
+//   - the cause of ctx's end, if that comes before the lock is taken and there is
+//     anything to wait for. A call with a context that has ended does nothing;
+//   - what the system refused. On Windows a directory that somebody has open is EPERM or
+//     EBUSY after five more attempts, and no conflict (§4.F).
+//
+// What others have left in the directory may be gone after a conflict, if it was stale.
+func (l *Lock) Acquire(ctx context.Context) (*Lease, error) {
+	return leaseOf(l.lock.Acquire(ctx))
+}
+
+// AcquireWait repeats [Lock.Acquire] until it has the lock, or ctx ends, or something
+// other than a conflict comes of it. So it waits for a holder, and it is this call, and not
+// Acquire, that may take forever.
+//
+// Between two attempts it waits 50 ms, then twice as long each time up to
+// [Options.WaitLimit], all with 25 % of jitter. Nobody is first come, first served.
+//
+// Of conflicts only [ErrDirectory] ends it, because waiting does not help. Otherwise the
+// result is Acquire's; if ctx ends the error is its cause, and nothing is left behind.
+func (l *Lock) AcquireWait(ctx context.Context) (*Lease, error) {
+	return leaseOf(l.lock.AcquireWait(ctx))
+}
+
+// A Lease is a lock that was taken. It ends when it is released or lost.
+type Lease struct{ lease *engine.Lease }
+
+func leaseOf(lease *engine.Lease, err error) (*Lease, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &Lease{lease}, nil
+}
+
+// ID returns the lock id: the name of the record without ".json".
+func (l *Lease) ID() string { return l.lease.ID() }
+
+// Done returns a channel that is closed when the lease has ended.
+//
+// A loss is found out by the heartbeat, every 15 s and if the record is missing once more
+// after 1 s, or by Verify (§5, W2).
+func (l *Lease) Done() <-chan struct{} { return l.lease.Done() }
+
+// Err returns nil while the lease lasts, and then [ErrReleased], [ErrLost], or the
+// conflict that Verify has found.
+func (l *Lease) Err() error { return l.lease.Err() }
+
+// Verify looks whether the lock is still held, and by nobody else (W1). Call it just before
+// something that must not happen twice, such as the rename that replaces target.
+//
+// When the error is nil, the caller's record was in the directory during the call, and no
+// other. What happens afterwards is unspecified.
+//
+// If there was another's record, the caller's is removed, because PALEE would not remove
+// its own, and the lease has ended with the conflict that is the error ([ErrHeld]). If the
+// caller's record was missing, and still was after 1 s, it has ended with [ErrLost]. With
+// any other error, the cause of ctx's end among them, the lease goes on.
+func (l *Lease) Verify(ctx context.Context) error { return l.lease.Verify(ctx) }
+
+// Release gives the lock back: it removes the record, and the directory if nothing else
+// is in it (§5). It never touches what is another's, can be called more than once, and
+// belongs into a defer.
+//
+// When the error is nil, the lock was held until now, as far as its record shows. The
+// lease has ended whatever the error is. [ErrLost] and a conflict say that it had ended
+// before, or that the record was gone; [ErrReleased] that it was released before. An error of the
+// system says that the record could not be removed, which PALEE does not tell: it keeps
+// others out until it is stale, or on the same host until this process ends.
+//
+// Release waits up to 1 s if somebody is just judging the record (W2).
+func (l *Lease) Release() error { return l.lease.Release() }
