@@ -113,7 +113,8 @@ func (o *oracle) fail(call string, codes ...string) error {
 }
 
 // Each call has every code that the engine tells apart, and one that stands for the rest:
-// the engine compares codes for equality, and TestEveryCode has them all.
+// the engine compares codes for equality, and TestEveryCode of conformance/engines has
+// them all.
 
 func (o *oracle) OpenTruncate(string) (filesystem.Handle, error) {
 	return 1, o.fail("open", "ENOENT", "EIO")
