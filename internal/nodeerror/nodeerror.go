@@ -96,6 +96,12 @@ func (e *Error) Is(target error) bool {
 
 // Code returns the code of the first Error in err's chain, or "".
 func Code(err error) string {
+	switch e := err.(type) {
+	case nil:
+		return ""
+	case *Error:
+		return e.Code
+	}
 	var e *Error
 	if errors.As(err, &e) {
 		return e.Code
