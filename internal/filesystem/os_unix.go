@@ -90,6 +90,16 @@ func lstat(path string) (stat Stat, err error) {
 	return stat, err
 }
 
+// isSymlink is lstat for who asks for that alone.
+func isSymlink(path string) (bool, error) {
+	var st unix.Stat_t
+	for {
+		if err := unix.Lstat(path, &st); err != unix.EINTR {
+			return st.Mode&unix.S_IFMT == unix.S_IFLNK, err
+		}
+	}
+}
+
 func statOf(st *unix.Stat_t) Stat {
 	s := Stat{
 		ModTime:    time.Unix(st.Mtim.Unix()),

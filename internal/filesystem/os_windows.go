@@ -113,6 +113,11 @@ func lstat(path string) (Stat, error) {
 	return s, nil
 }
 
+func isSymlink(path string) (bool, error) {
+	s, err := lstat(path)
+	return s.Type == Symlink, err
+}
+
 // Unlinking a directory is refused with EPERM, and removing what is none with ENOENT.
 
 func unlink(path string) error { return remove(path, false) }

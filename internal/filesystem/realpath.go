@@ -41,11 +41,11 @@ func realpath(p string) (string, error) {
 		}
 		before, name := p[:pos], p[:end]
 		pos = min(end+1, len(p))
-		s, err := lstat(name)
+		symlink, err := isSymlink(name)
 		if err != nil {
 			return "", failed("lstat", name, err)
 		}
-		if s.Type != Symlink {
+		if !symlink {
 			continue
 		}
 		if links++; links > maxLinks {
