@@ -235,8 +235,8 @@ type Retries struct {
 }
 
 // engine returns the options as the engine has them.
-func (o *Options) engine() *engine.Options {
-	return &engine.Options{
+func (o *Options) engine() engine.Options {
+	return engine.Options{
 		Stale: o.Stale, Update: o.Update, Retries: retry.Options(o.Retries), NoRealpath: o.NoRealpath, FS: o.FS,
 		OnCompromised: o.OnCompromised, LockfilePath: o.LockfilePath, Contract: engine.Contract(o.Contract),
 	}
@@ -293,7 +293,8 @@ func (l *Lease) engine() *engine.Lease { return (*engine.Lease)(l) }
 //
 // Which of several participants that wait gets the lock is not specified.
 func Lock(ctx context.Context, file string, o Options) (*Lease, error) {
-	l, err := process.Lock(ctx, file, o.engine())
+	options := o.engine()
+	l, err := process.Lock(ctx, file, &options)
 	return (*Lease)(l), err
 }
 
@@ -301,7 +302,8 @@ func Lock(ctx context.Context, file string, o Options) (*Lease, error) {
 // [ErrSyncRetries] and nothing has been touched. With [V4] it finds out the precision of
 // file times each time, so that the mtime it leaves is up to 1.005 s in the future (P10).
 func LockSync(file string, o Options) (*Lease, error) {
-	l, err := process.LockSync(file, o.engine())
+	options := o.engine()
+	l, err := process.LockSync(file, &options)
 	return (*Lease)(l), err
 }
 
@@ -316,11 +318,17 @@ func LockSync(file string, o Options) (*Lease, error) {
 // Of o it looks at NoRealpath, FS, LockfilePath and Contract. The first and the last must
 // be as they were for the lock. The directory that is removed is the one that the options
 // here say, not the one that was made: LockfilePath must be given again.
-func Unlock(file string, o Options) error { return process.Unlock(file, o.engine()) }
+func Unlock(file string, o Options) error {
+	options := o.engine()
+	return process.Unlock(file, &options)
+}
 
 // UnlockSync is Unlock. With [V4], if o.Retries ask for any retry, the error is
 // [ErrSyncRetries] (P18).
-func UnlockSync(file string, o Options) error { return process.UnlockSync(file, o.engine()) }
+func UnlockSync(file string, o Options) error {
+	options := o.engine()
+	return process.UnlockSync(file, &options)
+}
 
 // Check reports whether anybody holds the lock of file: whether the lock is there and not
 // stale (P17). When the error is nil, the answer was true at some point during the call.
@@ -328,11 +336,17 @@ func UnlockSync(file string, o Options) error { return process.UnlockSync(file, 
 // set.
 //
 // Of o it looks at Stale, NoRealpath, FS, LockfilePath and Contract.
-func Check(file string, o Options) (bool, error) { return process.Check(file, o.engine()) }
+func Check(file string, o Options) (bool, error) {
+	options := o.engine()
+	return process.Check(file, &options)
+}
 
 // CheckSync is Check. With [V4], if o.Retries ask for any retry, the error is
 // [ErrSyncRetries] (P18).
-func CheckSync(file string, o Options) (bool, error) { return process.CheckSync(file, o.engine()) }
+func CheckSync(file string, o Options) (bool, error) {
+	options := o.engine()
+	return process.CheckSync(file, &options)
+}
 
 // Release gives the lock back (P14).
 //

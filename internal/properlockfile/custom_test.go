@@ -127,6 +127,7 @@ func (c *timedClock) pending() int {
 
 func (t *timed) Stop() bool               { t.clock.set(t, false); return t.Timer.Stop() }
 func (t *timed) Reset(d time.Duration)    { t.clock.set(t, true); t.Timer.Reset(d) }
+func holding(e *Engine) int               { return len(e.held[V4]) + len(e.held[V1]) }
 func isThere(path string) bool            { _, err := os.Lstat(path); return err == nil }
 func panics(call string, err error) error { panic(fmt.Sprintf("%s: %v", call, err)) }
 func newTimed() (*Engine, *timedClock) {
@@ -176,8 +177,8 @@ func TestFailingFS(t *testing.T) {
 					if lies := call == "mkdir" && after; isThere(file+".lock") != lies {
 						t.Errorf("the lock is there: %t, want %t", !lies, lies)
 					}
-					if len(e.held) > 0 || c.pending() > 0 {
-						t.Errorf("%d locks, %d timers", len(e.held), c.pending())
+					if holding(e) > 0 || c.pending() > 0 {
+						t.Errorf("%d locks, %d timers", holding(e), c.pending())
 					}
 				})
 			}
@@ -188,9 +189,9 @@ func TestFailingFS(t *testing.T) {
 func TestFSThatReturnsNothing(t *testing.T) {
 	file := touch(t, t.TempDir(), "f")
 	e, c := newTimed()
-	for _, noRealpath := range []bool{false, true} {
+	for noRealpath, what := range map[bool]string{false: "a path", true: "a FileInfo"} {
 		o := &Options{FS: &osFS{nils: true}, NoRealpath: noRealpath}
-		if _, err := e.Lock(context.Background(), file, o); err == nil || !strings.Contains(err.Error(), "the FS returned neither") {
+		if _, err := e.Lock(context.Background(), file, o); err == nil || !strings.Contains(err.Error(), "the FS returned neither "+what) {
 			t.Errorf("Lock: %v", err)
 		}
 		if held, err := e.Check(file, o); held || err == nil {
@@ -237,8 +238,8 @@ func TestHeartbeatOfPanickingFS(t *testing.T) {
 		if !errors.Is(err, ErrCompromised) || !strings.Contains(err.Error(), "the FS panicked, ") || !errors.Is(err, l.Err()) {
 			t.Errorf("lost: %v; Err: %v", err, l.Err())
 		}
-		if <-l.Done(); c.pending() > 0 || len(e.held) > 0 {
-			t.Errorf("%d timers, %d locks", c.pending(), len(e.held))
+		if <-l.Done(); c.pending() > 0 || holding(e) > 0 {
+			t.Errorf("%d timers, %d locks", c.pending(), holding(e))
 		}
 		if err := l.Release(); !errors.Is(err, ErrReleased) {
 			t.Errorf("Release: %v", err)
@@ -280,8 +281,8 @@ func TestReleaseOfFailingFS(t *testing.T) {
 	if err := l.Release(); !errors.Is(err, ErrReleased) {
 		t.Errorf("Release again: %v", err)
 	}
-	if c.pending() > 0 || len(e.held) > 0 {
-		t.Errorf("%d timers, %d locks", c.pending(), len(e.held))
+	if c.pending() > 0 || holding(e) > 0 {
+		t.Errorf("%d timers, %d locks", c.pending(), holding(e))
 	}
 	l, err = e.LockSync(file, &Options{FS: own, Stale: time.Nanosecond})
 	if l != nil || !errors.Is(err, ErrLocked) {
@@ -339,7 +340,8 @@ func TestPrecisionOfFS(t *testing.T) {
 	if p.of(first).get() != unknown {
 		t.Error("not forgotten")
 	}
-	if p.of(nil) != p.of(nil) || p.of(nil) == nil {
+	p.of(nil).set(seconds)
+	if p.of(nil).get() != seconds {
 		t.Error("the system's is not remembered")
 	}
 	if known := p.of(incomparable{}); known != nil {

@@ -2,20 +2,21 @@ package properlockfile
 
 import (
 	"errors"
+	"time"
 
+	"github.com/seed-c461eb89/nodelock/internal/clock"
 	"github.com/seed-c461eb89/nodelock/internal/nodeerror"
 	"github.com/seed-c461eb89/nodelock/internal/nodetime"
 )
 
-// arm sets the timer of the lock that is held under k, if it is not set, for a
-// heartbeat that goes by rules.
+// arm sets the timer of the lock that is held for the file of another, which is nearly
+// always that one itself, if it is not set. The heartbeat goes by rules.
 //
-// A heartbeat calls it for its own lock, but it looks up what is held by now, as Node
-// does. So a lock whose place another lock of the same file has taken has no heartbeat
-// after its next one, and that one arms the other if the other is in the middle of its
-// own.
-func (e *Engine) arm(k key, rules *settings) {
-	l := e.held[k]
+// A heartbeat calls it for its own lock, but what is held by now counts, as in Node. So a
+// lock whose place another lock of the same file has taken has no heartbeat after its next
+// one, and that one arms the other if the other is in the middle of its own.
+func (e *Engine) arm(of *Lease, rules *settings) {
+	l := e.current(of)
 	if l == nil || l.armed {
 		return
 	}
@@ -23,22 +24,67 @@ func (e *Engine) arm(k key, rules *settings) {
 		l.delay = rules.update
 	}
 	l.armed, l.rules = true, rules
-	if l.timer == nil {
-		l.timer = e.clock.AfterFunc(l.delay, l.beat)
+	if l.pacemaker == nil {
+		l.pacemaker = e.wake()
+		l.pacemaker.lease = l
+	}
+	l.pacemaker.set(l.delay)
+}
+
+// A pacemaker is the timer of a lock. When the lock ends, another may have it: for locks
+// that are held for a moment, setting up a timer is a good part of the cost.
+type pacemaker struct {
+	engine *Engine
+	lease  *Lease // guarded by the engine's mutex
+	timer  clock.Timer
+}
+
+// maxResting bounds how many pacemakers are kept for the next locks.
+const maxResting = 16
+
+// wake returns a pacemaker that no lock has.
+func (e *Engine) wake() *pacemaker {
+	last := len(e.resting) - 1
+	if last < 0 {
+		return &pacemaker{engine: e}
+	}
+	p := e.resting[last]
+	e.resting = e.resting[:last]
+	return p
+}
+
+// rest stops a pacemaker that is set. If it was too late to stop, it fires, finds that it
+// has no lock, and nobody has it again.
+func (e *Engine) rest(p *pacemaker) {
+	p.lease = nil
+	if p.timer.Stop() && len(e.resting) < maxResting {
+		e.resting = append(e.resting, p)
+	}
+}
+
+func (p *pacemaker) set(d time.Duration) {
+	if p.timer == nil {
+		p.timer = p.engine.clock.AfterFunc(d, p.fire)
 	} else {
-		l.timer.Reset(l.delay)
+		p.timer.Reset(d)
+	}
+}
+
+func (p *pacemaker) fire() {
+	p.engine.mutex.Lock()
+	l := p.lease
+	var rules *settings
+	if l != nil {
+		l.armed, rules = false, l.rules
+	}
+	p.engine.mutex.Unlock()
+	if l != nil {
+		l.beat(rules)
 	}
 }
 
 // beat is a heartbeat.
-func (l *Lease) beat() {
-	l.engine.mutex.Lock()
-	armed, rules := l.armed, l.rules
-	l.armed = false
-	l.engine.mutex.Unlock()
-	if !armed {
-		return // it was stopped too late
-	}
+func (l *Lease) beat(rules *settings) {
 	var lost error
 	if l.contract == V1 {
 		lost = l.beat1(rules)
@@ -81,7 +127,7 @@ func (l *Lease) beat4(rules *settings) error {
 	default:
 		l.delay = retriedUpdate
 	}
-	e.arm(l.key(), rules)
+	e.arm(l, rules)
 	return nil
 }
 
@@ -99,18 +145,18 @@ func (l *Lease) beat1(rules *settings) error {
 	case l.over:
 		return nil
 	case age >= rules.stale && age-rules.stale < rules.stale:
-		if l.updateErr != nil {
-			return compromised(l.updateErr)
+		if l.err != nil {
+			return compromised(l.err)
 		}
 		return ErrCompromised
 	case err == nil:
-		l.lastUpdate, l.updateErr, l.delay = e.now(), nil, 0
+		l.lastUpdate, l.err, l.delay = e.now(), nil, 0
 	case nodeerror.Code(err) == "ENOENT":
 		return compromised(err)
 	default:
-		l.updateErr, l.delay = err, retriedUpdate
+		l.err, l.delay = err, retriedUpdate
 	}
-	e.arm(l.key(), rules)
+	e.arm(l, rules)
 	return nil
 }
 

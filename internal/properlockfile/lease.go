@@ -1,10 +1,6 @@
 package properlockfile
 
-import (
-	"time"
-
-	"github.com/seed-c461eb89/nodelock/internal/clock"
-)
+import "time"
 
 // A Lease is a lock that was taken: what Node's release function knows.
 type Lease struct {
@@ -16,25 +12,24 @@ type Lease struct {
 
 	// The rest is guarded by the engine's mutex.
 
-	order uint64
-	timer clock.Timer
-	// armed says that the timer is set, and rules by what its heartbeat goes.
+	// listed says that the lock is what is held for its file, and no other is.
+	listed bool
+	// armed says that the pacemaker is set, and rules by what its heartbeat goes.
 	armed bool
-	rules *settings
-	delay time.Duration // until the next heartbeat; 0: as the rules say
+	// released says that Node counts the lock as released, and over that nothing happens
+	// to it any more. They differ for a lock whose release ended another (see Release).
+	released, over bool
+
+	order     uint64
+	pacemaker *pacemaker
+	rules     *settings
+	delay     time.Duration // until the next heartbeat; 0: as the rules say
 	// mtime is what the directory's is to be, and lastUpdate when it was set, in ms.
 	mtime, lastUpdate int64
-	updateErr         error // why the last update failed, for 1.2.0
-
-	// released says that Node counts the lock as released, and over that nothing
-	// happens to it any more. They differ for a lock whose release ended another (see
-	// Release).
-	released, over bool
-	err            error
-	done           chan struct{}
+	// err is why the last update failed (for 1.2.0), and once it is over, why it ended.
+	err  error
+	done chan struct{}
 }
-
-func (l *Lease) key() key { return key{l.file, l.contract} }
 
 // File returns the file that is locked, resolved.
 func (l *Lease) File() string { return l.file }
@@ -59,6 +54,9 @@ func (l *Lease) Done() <-chan struct{} {
 func (l *Lease) Err() error {
 	l.engine.mutex.Lock()
 	defer l.engine.mutex.Unlock()
+	if !l.over {
+		return nil
+	}
 	return l.err
 }
 
@@ -72,7 +70,7 @@ func (l *Lease) Release() error {
 		e.mutex.Unlock()
 		return ErrReleased
 	}
-	current := e.held[l.key()]
+	current := e.current(l)
 	if current == nil {
 		e.mutex.Unlock()
 		return ErrNotAcquired
@@ -92,7 +90,7 @@ func (e *Engine) Unlock(file string, o *Options) error {
 		return err
 	}
 	e.mutex.Lock()
-	current := e.held[key{file, o.Contract}]
+	current := e.held[o.Contract][file]
 	if current == nil {
 		e.mutex.Unlock()
 		return ErrNotAcquired
@@ -108,6 +106,15 @@ func (e *Engine) UnlockSync(file string, o *Options) error {
 		return ErrSyncRetries
 	}
 	return e.Unlock(file, o)
+}
+
+// current returns the lock that is held for the file of l: l itself, or another that has
+// taken its place, or nil.
+func (e *Engine) current(l *Lease) *Lease {
+	if l.listed {
+		return l
+	}
+	return e.held[l.contract][l.file]
 }
 
 // release ends a lock that is held.

@@ -3,6 +3,7 @@ package properlockfile
 import (
 	"context"
 	"math/rand/v2"
+	"strings"
 
 	"github.com/seed-c461eb89/nodelock/internal/nodeerror"
 	"github.com/seed-c461eb89/nodelock/internal/nodetime"
@@ -34,12 +35,10 @@ func (e *Engine) lock(ctx context.Context, file string, o *Options, known *known
 	if l.file, err = e.resolve(l.files, file, o); err != nil {
 		return nil, err
 	}
-	l.path = o.lockPath(l.file)
-	retries := o.Retries
-	if o.Contract == V1 {
-		retries.MaxRetryTime = 0 // which its version of the package retry does not have
+	if l.path = o.lockPath(l.file); strings.HasPrefix(l.path, l.file) {
+		l.file = l.path[:len(l.file)] // one string for both
 	}
-	operation, err := retry.New(retries, e.now(), rand.Float64)
+	operation, err := e.schedule(o)
 	if err != nil {
 		return nil, err
 	}
@@ -57,6 +56,18 @@ func (e *Engine) lock(ctx context.Context, file string, o *Options, known *known
 			return nil, err
 		}
 	}
+}
+
+// schedule returns when to try again after a first attempt now (P9).
+func (e *Engine) schedule(o *Options) (retry.Operation, error) {
+	retries := o.Retries
+	if retries == (retry.Options{}) {
+		return retry.Operation{}, nil
+	}
+	if o.Contract == V1 {
+		retries = retries.Old()
+	}
+	return retry.New(retries, e.now(), rand.Float64)
 }
 
 // acquire makes one attempt to make the directory (P4 to P8) and finds out what its

@@ -10,7 +10,7 @@ import (
 
 // A precision is that of the file times of an fs object, which the heartbeat of 4.1.2
 // keeps to (P10).
-type precision uint32
+type precision uint8
 
 const (
 	unknown precision = iota

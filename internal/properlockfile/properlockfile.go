@@ -11,6 +11,7 @@ package properlockfile
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -48,23 +49,24 @@ type Engine struct {
 	precisions precisions
 
 	mutex sync.Mutex
-	// held are the locks that can be unlocked by file.
-	held map[key]*Lease
+	// held are the locks that can be unlocked, by contract and by what they are known by:
+	// the file, and not the path of the lock (P2).
+	held [V1 + 1]map[string]*Lease
 	// created counts the locks, for the order in which they are removed at exit.
 	created uint64
 	// cleaned is how many of those held are removed on a signal.
 	cleaned int
-}
-
-// A key is what a lock is known by: its file, and not where the lock is (P2).
-type key struct {
-	file     string
-	contract Contract
+	// resting are pacemakers that no lock has.
+	resting []*pacemaker
 }
 
 // New returns an engine that holds no lock.
 func New(files Filesystem, c clock.Clock, hook exithook.Registry) *Engine {
-	return &Engine{filesystem: files, clock: c, hook: hook, held: map[key]*Lease{}}
+	e := &Engine{filesystem: files, clock: c, hook: hook}
+	for contract := range e.held {
+		e.held[contract] = map[string]*Lease{}
+	}
+	return e
 }
 
 func (e *Engine) now() int64 { return e.clock.Now().UnixMilli() }
@@ -89,8 +91,9 @@ func (e *Engine) resolve(files calls, file string, o *Options) (string, error) {
 func (e *Engine) hold(l *Lease) {
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
-	if before := e.held[l.key()]; before != nil {
-		l.order = before.order
+	held := e.held[l.contract]
+	if before := held[l.file]; before != nil {
+		before.listed, l.order = false, before.order
 	} else {
 		e.created++
 		l.order = e.created
@@ -101,9 +104,9 @@ func (e *Engine) hold(l *Lease) {
 			e.cleaned++
 		}
 	}
-	e.held[l.key()] = l
+	held[l.file], l.listed = l, true
 	l.lastUpdate = e.now()
-	e.arm(l.key(), &l.settings)
+	e.arm(l, &l.settings)
 }
 
 // end ends a lock for its holder: no heartbeat follows, and no compromise is reported.
@@ -115,15 +118,17 @@ func (e *Engine) end(l *Lease, why error) {
 	l.over, l.err = true, why
 	if l.armed {
 		l.armed = false
-		l.timer.Stop()
+		e.rest(l.pacemaker)
 	}
+	l.pacemaker = nil
 	if l.done != nil {
 		close(l.done)
 	}
-	if e.held[l.key()] != l {
+	if !l.listed {
 		return
 	}
-	delete(e.held, l.key())
+	l.listed = false
+	delete(e.held[l.contract], l.file)
 	if l.contract == V4 {
 		e.cleaned--
 		if e.cleaned == 0 {
@@ -133,19 +138,17 @@ func (e *Engine) end(l *Lease, why error) {
 }
 
 // Clean removes the locks that a fatal signal removes: those of 4.1.2 (P20).
-func (e *Engine) Clean() { e.clean(func(l *Lease) bool { return l.contract == V4 }) }
+func (e *Engine) Clean() { e.clean(V4) }
 
 // Exit removes every lock that is held, as a normal exit does (P20).
-func (e *Engine) Exit() { e.clean(func(*Lease) bool { return true }) }
+func (e *Engine) Exit() { e.clean(V4, V1) }
 
 // clean removes locks in the order in which they were made, and ignores errors.
-func (e *Engine) clean(which func(*Lease) bool) {
+func (e *Engine) clean(contracts ...Contract) {
 	var locks []*Lease
 	e.mutex.Lock()
-	for _, l := range e.held {
-		if which(l) {
-			locks = append(locks, l)
-		}
+	for _, contract := range contracts {
+		locks = slices.AppendSeq(locks, maps.Values(e.held[contract]))
 	}
 	for _, l := range locks {
 		e.release(l)

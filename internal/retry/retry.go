@@ -30,8 +30,20 @@ type Options struct {
 	MaxRetryTime time.Duration
 }
 
+// Old returns the options as version 0.10.1 takes them, which knows no MaxRetryTime. That
+// one was given counts all the same.
+func (o Options) Old() Options {
+	if o.MaxRetryTime != 0 {
+		o.MaxRetryTime = 0
+		o.Count = cmp.Or(o.Count, defaultCount)
+	}
+	return o
+}
+
 // Any reports whether the options ask for a retry at all.
 func (o Options) Any() bool { return o.numbers().length() > 0 }
+
+const defaultCount = 10
 
 // numbers are the options as the package has them: complete, and in milliseconds.
 type numbers struct {
@@ -49,7 +61,7 @@ func (o Options) numbers() numbers {
 	if o == (Options{}) {
 		n.retries = -1
 	}
-	n.retries = cmp.Or(n.retries, 10)
+	n.retries = cmp.Or(n.retries, defaultCount)
 	n.factor = cmp.Or(n.factor, 2)
 	n.minTimeout = cmp.Or(n.minTimeout, 1000)
 	n.maxTimeout = cmp.Or(n.maxTimeout, math.Inf(1))
@@ -107,11 +119,12 @@ func round(x float64) float64 {
 	return floor
 }
 
-// An Operation is one call that is tried several times.
+// An Operation is one call that is tried several times. That of the zero value is tried
+// once.
 type Operation struct {
 	numbers      numbers
 	random       func() float64
-	maxRetryTime float64
+	maxRetryTime float64 // 0: none
 	start        int64
 
 	listed []float64
@@ -133,8 +146,7 @@ func newOperation(n numbers, maxRetryTime float64, now int64, random func() floa
 		return Operation{}, errMinTimeout
 	}
 	return Operation{
-		numbers: n, random: random, rest: n.length(), start: now,
-		maxRetryTime: cmp.Or(maxRetryTime, math.Inf(1)),
+		numbers: n, random: random, rest: n.length(), start: now, maxRetryTime: maxRetryTime,
 	}, nil
 }
 
@@ -146,7 +158,7 @@ var (
 // Retry takes the error of an attempt and returns how long to wait before the next,
 // or false if there is none: then MainError says what to report.
 func (op *Operation) Retry(err error, now int64) (time.Duration, bool) {
-	if float64(now-op.start) >= op.maxRetryTime {
+	if op.maxRetryTime != 0 && float64(now-op.start) >= op.maxRetryTime {
 		op.timedOut = true
 		return 0, false
 	}

@@ -157,6 +157,21 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
+func TestOld(t *testing.T) {
+	for given, want := range map[Options]Options{
+		{}:                            {},
+		{Count: 3}:                    {Count: 3},
+		{MaxRetryTime: 1}:             {Count: 10},
+		{MaxRetryTime: 1, Count: -1}:  {Count: -1},
+		{MaxRetryTime: 1, Factor: 3}:  {Count: 10, Factor: 3},
+		{MaxRetryTime: -1, Count: 20}: {Count: 20},
+	} {
+		if got := given.Old(); got != want {
+			t.Errorf("%+v: %+v, want %+v", given, got, want)
+		}
+	}
+}
+
 // More retries than memory has room for are still counted, or as good as.
 func TestManyRetries(t *testing.T) {
 	op, err := New(Options{Count: math.MaxInt, MinTimeout: time.Millisecond, MaxTimeout: 5 * time.Millisecond}, 0, nil)
