@@ -233,7 +233,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: nobody could take the lock any more: %v", k.name, err)
 		}
-		if young := k.over.Sub(time.Now()); young > 0 {
+		if young := time.Until(k.over); young > 0 {
 			t.Errorf("%s: it was taken %v too early", k.name, young)
 		}
 		k.isFine(t, lease)
