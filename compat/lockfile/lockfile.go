@@ -81,6 +81,16 @@
 //     at the next removal.
 //   - In one process, those who wait for a lock get it first come, first served.
 //
+// Who is safe from whom, as the explorer finds it in all schedules of two participants
+// and a stale lock:
+//
+//	the lock of       | beside            | the path is free | both find a stale lock             | one is stopped at any point, for any time      | left on disk
+//	lockfile.Mutex    | lockfile.Mutex    | safe             | safe                               | safe                                           | nothing
+//	lockfile.Mutex    | lockfile lock     | safe             | removed or touched                 | two owners, removed or touched, lost unnoticed | a lock or a side file
+//	lockfile.Mutex    | lockfile lockSync | safe             | removed or touched                 | two owners, removed or touched, lost unnoticed | a lock or a side file
+//	lockfile lock     | lockfile.Mutex    | safe             | removed or touched, lost unnoticed | two owners, removed or touched, lost unnoticed | a lock or a side file
+//	lockfile lockSync | lockfile.Mutex    | safe             | removed or touched, lost unnoticed | two owners, removed or touched, lost unnoticed | a lock or a side file
+//
 // The holder renews the file's times, so Node programs that have a Stale see a fresh lock
 // however long it is held. They do not notice anything else.
 //

@@ -87,6 +87,16 @@ const (
 //   - In one process, those who wait for a lock get it first come, first served, whichever
 //     Mutex they use.
 //
+// Who is safe from whom, as the explorer finds it in all schedules of two participants
+// and a stale lock:
+//
+//	the lock of           | beside                | the path is free | both find a stale lock             | one is stopped at any point, for any time      | left on disk
+//	properlockfile.Mutex  | properlockfile.Mutex  | safe             | safe                               | safe                                           | nothing
+//	properlockfile.Mutex  | proper-lockfile 4.1.2 | safe             | removed or touched                 | two owners, removed or touched, lost unnoticed | a lock or a side file
+//	properlockfile.Mutex  | proper-lockfile 1.2.0 | safe             | removed or touched                 | two owners, removed or touched, lost unnoticed | a lock or a side file
+//	proper-lockfile 4.1.2 | properlockfile.Mutex  | safe             | removed or touched, lost unnoticed | two owners, removed or touched, lost unnoticed | a lock or a side file
+//	proper-lockfile 1.2.0 | properlockfile.Mutex  | safe             | removed or touched, lost unnoticed | two owners, removed or touched, lost unnoticed | a lock or a side file
+//
 // How: whatever looks at a lock, makes, removes or renews it does so under a lock of the
 // kernel's on the directory that it is in, which leaves nothing on disk and dies with its
 // process (flock; on Windows a named mutex). The holder keeps the lock's directory open, by

@@ -142,3 +142,43 @@ func TestReadme(t *testing.T) {
 		t.Errorf("README.md quotes:\n%s\nThe table in testdata/explore/protection.md is:\n%s", got, table)
 	}
 }
+
+// TestPackageDocumentation holds the tables in the packages' documentation to the rows of
+// the table that speak of their Mutex.
+func TestPackageDocumentation(t *testing.T) {
+	table, err := os.ReadFile(filepath.Join("..", "..", "testdata", "explore", "protection.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{"lockfile/lockfile.go", "properlockfile/mutex.go"} {
+		source, err := os.ReadFile(filepath.Join("..", "..", "compat", filepath.FromSlash(file)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := strings.Split(file, "/")[0] + ".Mutex"
+		want := tableRows(string(table), "|", func(line string) bool {
+			return strings.Contains(line, "the lock of") || strings.Contains(line, "`"+name+"`")
+		})
+		got := tableRows(string(source), "//\t", func(line string) bool { return strings.Contains(line, " | ") })
+		if !slices.Equal(got, want) {
+			t.Errorf("%s says:\n%s\nThe explorer finds:\n%s", file, strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+	}
+}
+
+// tableRows returns the rows of a table, without what only sets it.
+func tableRows(text, prefix string, is func(line string) bool) []string {
+	var rows []string
+	for line := range strings.Lines(text) {
+		row, ok := strings.CutPrefix(line, prefix)
+		if !ok || !is(line) {
+			continue
+		}
+		cells := strings.Split(strings.TrimSuffix(strings.TrimSpace(row), "|"), "|")
+		for i, cell := range cells {
+			cells[i] = strings.TrimSpace(strings.NewReplacer("`", "", "*", "").Replace(cell))
+		}
+		rows = append(rows, strings.Join(cells, " | "))
+	}
+	return rows
+}
