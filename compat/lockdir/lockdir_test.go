@@ -165,7 +165,7 @@ func TestCancelled(t *testing.T) {
 			_, err = lock.AcquireWait(ctx)
 			done = true
 		}()
-		time.Sleep(time.Hour) // of the bubble's time
+		time.Sleep(10 * time.Second) // of the bubble's time
 		synctest.Wait()
 		if done {
 			t.Fatalf("it did not wait: %v", err)
