@@ -38,7 +38,7 @@ func live(args []string, _ io.Reader, stdout, stderr io.Writer) error {
 	defer l.remove()
 	l.quick = *quick
 	began := time.Now()
-	checks := slices.Concat(lockfileChecks(), properLockfileChecks(), mutexChecks())
+	checks := slices.Concat(lockfileChecks(), properLockfileChecks(), mutexChecks(), lockdirChecks())
 	outcomes := l.runAll(checks, stderr)
 	table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(table, "system\tcheck\tresult\tfigures\n")
@@ -226,16 +226,20 @@ func (t *trial) startTwo(first, second string) (a, b *participant, err error) {
 // contention lets four processes of each side take one lock again and again.
 func (t *trial) contention(c command) (string, error) {
 	const processes = 4
-	rounds := amount(t.liveRun, 200, 25)
-	c.Do, c.Rounds = "contend", rounds
-	c.Guard, c.Counter = t.path("guard"), t.path("counter")
-	if err := os.WriteFile(c.Counter, []byte("0"), 0o666); err != nil {
-		return "", err
-	}
 	for range processes {
 		if _, _, err := t.startTwo("Go", "Node"); err != nil {
 			return "", err
 		}
+	}
+	return t.contend(c, amount(t.liveRun, 200, 25))
+}
+
+// contend lets all participants take one lock again and again.
+func (t *trial) contend(c command, rounds int) (string, error) {
+	c.Do, c.Rounds = "contend", rounds
+	c.Guard, c.Counter = t.path("guard"), t.path("counter")
+	if err := os.WriteFile(c.Counter, []byte("0"), 0o666); err != nil {
+		return "", err
 	}
 	began := time.Now()
 	for _, p := range t.participants {
@@ -259,7 +263,7 @@ func (t *trial) contention(c command) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if want := fmt.Sprint(2 * processes * rounds); string(text) != want || overlaps > 0 {
+	if want := fmt.Sprint(len(t.participants) * rounds); string(text) != want || overlaps > 0 {
 		return "", fmt.Errorf("%d overlaps, counter %s instead of %s", overlaps, text, want)
 	}
 	if err := os.Remove(c.Counter); err != nil {

@@ -239,6 +239,7 @@ var systems = map[string]system{
 	properLockfile1:          properLockfileSystem{properlockfile.V1},
 	mutexOf("lockfile"):      lockfileMutexSystem{},
 	mutexOf(properLockfile4): properMutexSystem{},
+	"lockdir":                lockdirSystem{},
 }
 
 func cleanup() {
