@@ -8,14 +8,14 @@ import (
 
 // TestCalls makes calls one after the other and compares their codes.
 func TestCalls(t *testing.T) {
-	f := New("/root", 1, 5)
+	f := New("/top", 1, 5)
 	for _, row := range []struct {
 		call string
 		code string
 		want string
 	}{
 		{"mkdir", f.mkdir("d"), ""},
-		{"mkdir again", f.mkdir("/root/d"), "EEXIST"},
+		{"mkdir again", f.mkdir("/top/d"), "EEXIST"},
 		{"mkdir outside", f.mkdir("/d"), "ENOENT"},
 		{"mkdir below nothing", f.mkdir("e/f"), "ENOENT"},
 		{"mkdir below d", f.mkdir("./d//e"), ""},
