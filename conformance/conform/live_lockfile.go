@@ -18,7 +18,7 @@ func lockfileChecks() []check {
 		holder, other := sides[0], sides[1]
 		checks = append(checks,
 			check{name, fmt.Sprintf("%s sees and waits for %s's lock", other, holder), func(t *trial) (string, error) {
-				return t.lockfileSees(holder, other)
+				return t.sees(holder, other, command{System: name, ID: "a", Path: t.path("a.lock")}, "EEXIST", options{Wait: 60_000, PollPeriod: 10})
 			}},
 			check{name, fmt.Sprintf("%s takes over %s's stale lock", other, holder), func(t *trial) (string, error) {
 				return t.lockfileTakeover(holder, other)
@@ -32,13 +32,13 @@ func lockfileChecks() []check {
 	return checks
 }
 
-// lockfileSees has one side wait for the lock of the other.
-func (t *trial) lockfileSees(holding, waiting string) (string, error) {
+// sees has one side wait for the lock of the other. Refusal is the error's code of a lock
+// that is held, and patience the options of one that waits.
+func (t *trial) sees(holding, waiting string, c command, refusal string, patience options) (string, error) {
 	holder, other, err := t.startTwo(holding, waiting)
 	if err != nil {
 		return "", err
 	}
-	c := command{System: "lockfile", ID: "a", Path: t.path("a.lock")}
 	for _, do := range []string{"lock", "lockSync"} {
 		c.Do = do
 		if _, err := holder.must(c); err != nil {
@@ -47,11 +47,11 @@ func (t *trial) lockfileSees(holding, waiting string) (string, error) {
 		if err := expectLocked(other, c, true); err != nil {
 			return "", err
 		}
-		if err := expectRefused(other, c, "EEXIST"); err != nil {
+		if err := expectRefused(other, c, refusal); err != nil {
 			return "", err
 		}
 		waits := c
-		waits.Do, waits.Options = "lock", options{Wait: 60_000, PollPeriod: 10}
+		waits.Do, waits.Options = "lock", patience
 		if err := other.send(waits); err != nil {
 			return "", err
 		}

@@ -37,7 +37,7 @@ func properLockfileChecks() []check {
 		holder, other := sides[0], sides[1]
 		checks = append(checks,
 			check{name, fmt.Sprintf("%s sees and waits for %s's lock", other, holder), func(t *trial) (string, error) {
-				return t.withTarget(name, func(c command) (string, error) { return t.properSees(holder, other, c) })
+				return t.withTarget(name, func(c command) (string, error) { return t.sees(holder, other, c, "ELOCKED", options{Schedule: schedule{Retries: 10_000, Factor: 1, MinTimeout: 10}}) })
 			}},
 			check{name, fmt.Sprintf("%s keeps its lock while %s tries to take it", holder, other), func(t *trial) (string, error) {
 				return t.withTarget(name, func(c command) (string, error) { return t.kept(holder, other, c) })
@@ -73,47 +73,6 @@ func orRemove(err error, path string) error {
 		return err
 	}
 	return os.Remove(path)
-}
-
-// properSees has one side wait for the lock of the other.
-func (t *trial) properSees(holding, waiting string, c command) (string, error) {
-	holder, other, err := t.startTwo(holding, waiting)
-	if err != nil {
-		return "", err
-	}
-	for _, do := range []string{"lock", "lockSync"} {
-		c.Do = do
-		if _, err := holder.must(c); err != nil {
-			return "", err
-		}
-		if err := expectLocked(other, c, true); err != nil {
-			return "", err
-		}
-		if err := expectRefused(other, c, "ELOCKED"); err != nil {
-			return "", err
-		}
-		waits := c
-		waits.Do, waits.Options.Schedule = "lock", schedule{Retries: 10_000, Factor: 1, MinTimeout: 10}
-		if err := other.send(waits); err != nil {
-			return "", err
-		}
-		if err := release(holder, c); err != nil {
-			return "", err
-		}
-		if a, err := other.answer(); err != nil || a.Error != nil {
-			return "", fmt.Errorf("%s: waiting: %v %v", other.side, a.Error, err)
-		}
-		if err := expectLocked(holder, c, true); err != nil {
-			return "", err
-		}
-		if err := release(other, c); err != nil {
-			return "", err
-		}
-		if err := expectLocked(holder, c, false); err != nil {
-			return "", err
-		}
-	}
-	return "", nil
 }
 
 func release(p *participant, c command) error {

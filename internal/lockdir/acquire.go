@@ -23,6 +23,7 @@ func (l *Lock) Acquire(ctx context.Context) (*Lease, error) {
 		}
 		return nil, err
 	}
+	l.handovers.Add(1)
 	return l.lease(id), nil
 }
 

@@ -141,6 +141,7 @@ func (l *Lease) Release() error {
 	if !l.end(ErrReleased) {
 		return l.Err()
 	}
+	l.lock.handovers.Add(1)
 	return l.remove()
 }
 

@@ -12,6 +12,7 @@
 package lockdir
 
 import (
+	"sync/atomic"
 	"time"
 
 	"github.com/seed-c461eb89/nodelock/internal/clock"
@@ -64,6 +65,11 @@ type Platform struct {
 // An Engine is one participant. It keeps nothing; its methods, and those of the locks
 // that it makes, can be called from several goroutines at once.
 type Engine struct {
+	// handovers counts acquisitions and releases. Nobody reads it: what orders them for Go's
+	// memory model is that all of them change it. The order that the disk gives them is none
+	// to the runtime.
+	handovers atomic.Uint64
+
 	filesystem Filesystem
 	clock      clock.Clock
 	host       Host
