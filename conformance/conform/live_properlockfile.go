@@ -37,7 +37,9 @@ func properLockfileChecks() []check {
 		holder, other := sides[0], sides[1]
 		checks = append(checks,
 			check{name, fmt.Sprintf("%s sees and waits for %s's lock", other, holder), func(t *trial) (string, error) {
-				return t.withTarget(name, func(c command) (string, error) { return t.sees(holder, other, c, "ELOCKED", options{Schedule: schedule{Retries: 10_000, Factor: 1, MinTimeout: 10}}) })
+				return t.withTarget(name, func(c command) (string, error) {
+					return t.sees(holder, other, c, "ELOCKED", options{Schedule: schedule{Retries: 10_000, Factor: 1, MinTimeout: 10}})
+				})
 			}},
 			check{name, fmt.Sprintf("%s keeps its lock while %s tries to take it", holder, other), func(t *trial) (string, error) {
 				return t.withTarget(name, func(c command) (string, error) { return t.kept(holder, other, c) })
