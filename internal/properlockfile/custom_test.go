@@ -491,3 +491,103 @@ func TestCheckFails(t *testing.T) {
 		}
 	}
 }
+
+// Locks have pacemakers one after another, and never two the same one.
+func TestPacemakers(t *testing.T) {
+	dir := t.TempDir()
+	w := newManual()
+	e := New(filesystem.OS{}, w, noHook{})
+	lock := func(name string) *Lease {
+		t.Helper()
+		l, err := e.LockSync(touch(t, dir, name), &Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	release := func(l *Lease) {
+		t.Helper()
+		if err := l.Release(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	release(lock("a"))
+	a, b := lock("a"), lock("b")
+	if len(w.timers) != 2 || a.pacemaker == b.pacemaker {
+		t.Errorf("%d timers for two locks", len(w.timers))
+	}
+	release(a)
+	release(b)
+
+	// One that fires although its lock has ended, because it was too late to stop it, is
+	// not another's.
+	a = lock("a")
+	late := a.pacemaker
+	for _, timer := range w.timers {
+		timer.set = false
+	}
+	release(a)
+	c := lock("c")
+	if c.pacemaker == late {
+		t.Error("a pacemaker that is about to fire is used again")
+	}
+	before := c.lastUpdate
+	late.fire()
+	if !c.armed || c.lastUpdate != before {
+		t.Error("another's pacemaker fired for this lock")
+	}
+	release(c)
+
+	var many []*Lease
+	for i := range 3 * maxResting {
+		many = append(many, lock(fmt.Sprint(i)))
+	}
+	for _, l := range many {
+		release(l)
+	}
+	if len(e.resting) != maxResting {
+		t.Errorf("%d pacemakers are kept", len(e.resting))
+	}
+	set := 0
+	for _, timer := range w.timers {
+		if timer.set {
+			set++
+		}
+	}
+	if set > 0 {
+		t.Errorf("%d timers are set", set)
+	}
+}
+
+// A lock whose release ended another one has ended itself, although Node does not count
+// it as released (P15, P16).
+func TestReleaseOfForgottenLock(t *testing.T) {
+	e, c := newTimed()
+	file := touch(t, t.TempDir(), "f")
+	lock := func(path string) *Lease {
+		l, err := e.LockSync(file, &Options{LockfilePath: file + path})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	first, second := lock(".a"), lock(".b")
+	if err := first.Release(); err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range []*Lease{first, second} {
+		<-l.Done()
+		if l.Err() != error(ErrReleased) {
+			t.Errorf("%s: Err %v", l.Path(), l.Err())
+		}
+	}
+	if err := first.Release(); err != error(ErrNotAcquired) {
+		t.Errorf("released again: %v", err)
+	}
+	if err := second.Release(); err != error(ErrReleased) {
+		t.Errorf("the other is released: %v", err)
+	}
+	if c.pending() > 0 || holding(e) > 0 {
+		t.Errorf("%d timers, %d locks", c.pending(), holding(e))
+	}
+}
