@@ -69,8 +69,11 @@
 // # Participants
 //
 // Locks are not reentrant: the same process contends like another. All functions and
-// methods can be called from several goroutines at once. A call that waits is a parked
-// goroutine and a timer; a lock that is held is a timer and no goroutine.
+// methods can be called from several goroutines at once. What a goroutine does before it
+// releases a [Lock] happens before what another does after it has taken the same Lock;
+// between two Locks of one file there is no such order for the memory of a process. A call
+// that waits is a parked goroutine and a timer; a lock that is held is a timer and no
+// goroutine.
 //
 // Paths may be relative to the working directory, which is asked for once, in New. They
 // must be UTF-8 (Node would replace what is not), and not empty.
