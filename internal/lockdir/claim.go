@@ -35,31 +35,20 @@ import (
 
 // claim makes the lock directory, or finds it occupied (§4.A).
 func (a *attempt) claim() (outcome, error) {
-	published := false
+	o := again
 	if !a.plain {
-		var o outcome
-		if o, published = a.publish(); o == occupied {
-			return occupied, nil
+		o = a.publish()
+	}
+	if o == again {
+		var err error
+		if o, err = a.make(); err != nil {
+			return o, err
 		}
 	}
-	if !published {
-		err := a.filesystem.Mkdir(a.dir)
-		if nodeerror.Code(err) == "EEXIST" {
-			return occupied, nil
-		}
-		if err != nil {
-			return again, err
-		}
-		if err := a.write(a.dir); err != nil {
-			_ = a.filesystem.Unlink(a.join(a.dir, a.record))
-			if missing(err) {
-				return again, nil // the directory was swept
-			}
-			_ = a.filesystem.Rmdir(a.dir) // §9 number 11
-			return again, err
-		}
+	if o != held {
+		return o, nil
 	}
-	a.doubt = true
+	a.doubt = true // until it has been looked at
 	names, err := a.filesystem.Readdir(a.dir)
 	if err != nil {
 		return a.vanished(err)
@@ -69,30 +58,49 @@ func (a *attempt) claim() (outcome, error) {
 
 // publish makes the staging directory and renames it. Whatever stands in the way of that
 // (a filesystem that cannot, a name that is too long, somebody who has cleared the staging
-// directory away) is no error of the call, which then goes the other way for good.
-func (a *attempt) publish() (o outcome, published bool) {
+// directory away) is no error of the call, which goes the other way then, and for good.
+func (a *attempt) publish() outcome {
 	// The name does not end as a lock directory's does, so nobody takes it for one.
 	staging := a.dir + "." + a.id
 	err := a.filesystem.Mkdir(staging)
 	if err == nil {
 		err = a.write(staging)
 	}
-	renamed := err == nil
-	if renamed {
-		err = a.filesystem.RenameNoReplace(staging, a.dir)
-		if err == nil {
-			return held, true
+	written := err == nil
+	if written {
+		if err = a.filesystem.RenameNoReplace(staging, a.dir); err == nil {
+			return held
 		}
-	}
-	a.plain = !renamed || !notEmpty(err)
-	if !a.plain {
-		o = occupied
 	}
 	gone := a.filesystem.Unlink(a.join(staging, a.record))
 	_ = a.filesystem.Rmdir(staging)
-	// A network filesystem may have renamed it, and lost the answer.
-	a.doubt = a.doubt || renamed && gone != nil
-	return o, false
+	if written && gone != nil {
+		a.doubt = true // a network filesystem may have renamed it, and lost the answer
+	}
+	if written && notEmpty(err) {
+		return occupied
+	}
+	a.plain = true
+	return again
+}
+
+// make makes the directory and writes the record into it.
+func (a *attempt) make() (outcome, error) {
+	err := a.filesystem.Mkdir(a.dir)
+	if nodeerror.Code(err) == "EEXIST" {
+		return occupied, nil
+	}
+	if err == nil {
+		if err = a.write(a.dir); err == nil {
+			return held, nil
+		}
+		_ = a.filesystem.Unlink(a.join(a.dir, a.record))
+		if missing(err) {
+			return again, nil // the directory was swept
+		}
+		_ = a.filesystem.Rmdir(a.dir) // §9 number 11
+	}
+	return again, err
 }
 
 // write writes this participant's record into dir. The file need not be new, as in PALEE:

@@ -44,14 +44,13 @@ func (e *Engine) Vault(vault, target string, o Options) (*Lock, error) {
 	if !utf8.ValidString(relative) {
 		return nil, notUTF8(relative)
 	}
-	if !exists {
-		if err := e.mkdirAll(locks); err != nil {
-			return nil, err
-		}
-	}
 	hash := sha256.Sum256([]byte(relative))
 	l := &Lock{Engine: e, options: o, target: target, dir: e.join(locks, hex.EncodeToString(hash[:])+directorySuffix)}
-	l.clearStagings()
+	if exists {
+		l.clearStagings()
+	} else if err := e.mkdirAll(locks); err != nil {
+		return nil, err
+	}
 	return l, nil
 }
 
@@ -103,7 +102,7 @@ func invalid(argument, rule, got string) error {
 	}
 }
 
-// notUTF8 refuses a path that Node would turn into another one before hashing it (§9
+// notUTF8 refuses a path that Node would turn into another one before it hashes it (§9
 // number 15).
 func notUTF8(path string) error {
 	return &nodeerror.Error{
