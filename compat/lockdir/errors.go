@@ -46,6 +46,7 @@ var (
 )
 
 // ExitCode returns the status that the PALEE CLI exits with for an error (§6): 0 for nil,
-// 4 for a conflict, 3 for ErrContainment, and 5 for anything else. A conflict is known by its code, anywhere in
-// err's chain, or by its text, which may begin with "OCC conflict:" too.
+// 4 for a conflict, 3 for ErrContainment, and 5 for anything else. A conflict is known by
+// its code, anywhere in err's chain, or by its text, which may begin with "OCC conflict:"
+// too.
 func ExitCode(err error) int { return engine.ExitCode(err) }

@@ -16,7 +16,8 @@
 //     somebody else, and never looks. Nothing that is done here can prevent that. It can
 //     be seen: call [Lease.Verify] before what must not be done twice. Of participants
 //     that use this package at most one holds the lock, as long as none of the limits
-//     below takes it from him.
+//     below takes it from him. (Tests play all the schedules of two participants, of
+//     both kinds, in which they are interrupted up to three times, and for 6 s.)
 //   - A holder that is not heard of for 120 s (60 s on Windows) loses the lock, although he
 //     may be alive (W6): a process that is stopped, a machine that sleeps, a disk that
 //     hangs. He learns of it at his next heartbeat, that is up to 16 s after he goes on.
@@ -44,19 +45,22 @@
 //   - Records are not removed when the process ends without Release, by a signal or
 //     otherwise. Participants on the same host take the lock over at once all the same.
 //   - A process that is killed while it makes its lock directory may leave a directory
-//     <name>.lockdir.L-… beside it, which keeps nobody from anything. The next one that
-//     calls [New] for the same lock removes it.
+//     <name>.lockdir.L-… beside it, which keeps nobody from anything. [New] for the same
+//     lock removes it when its maker is known to be dead, or it is as old as makes a record
+//     stale.
+//   - Where a directory that somebody has open cannot be removed at once, as on older
+//     Windows, a release may leave it empty, and it looks like an incoming process for 5 s.
 //
 // # Bounds
 //
 // One [Lock.Acquire] ends within bounds that do not depend on what others do, or on what
 // the system answers. With the default options, and n names in the directory at most:
 //
-//	                               Windows
-//	rounds                    20        20
-//	parks                      5       105
-//	parked, in ms          1,035    21,735   (a busy wait: never)
-//	rmdir of the directory    21       121
+//	                         Unix   Windows
+//	rounds                     20        20
+//	parks                       5       105
+//	parked, in ms           1,035    21,735   (a busy wait: never)
+//	rmdir of the directory     21       121
 //	all unlink and rmdir   63+20n   163+20n
 //	renames                20+60n    20+60n
 //
@@ -222,9 +226,9 @@ func (l *Lease) Verify(ctx context.Context) error { return l.lease.Verify(ctx) }
 //
 // When the error is nil, the lock was held until now, as far as its record shows. The
 // lease has ended whatever the error is. [ErrLost] and a conflict say that it had ended
-// before, or that the record was gone; [ErrReleased] that it was released before. An error of the
-// system says that the record could not be removed, which PALEE does not tell: it keeps
-// others out until it is stale, or on the same host until this process ends.
+// before, or that the record was gone; [ErrReleased] that it was released before. An error
+// of the system says that the record could not be removed, which PALEE does not tell: it
+// keeps others out until it is stale, or on the same host until this process ends.
 //
 // Release waits up to 1 s if somebody is just judging the record (W2).
 func (l *Lease) Release() error { return l.lease.Release() }
