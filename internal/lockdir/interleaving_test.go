@@ -348,7 +348,9 @@ func play(t *testing.T, kinds [2]string, start string, script []int, left int, v
 }
 
 // TestNoTwoHolders plays every schedule, and finds never two who hold the lock, nor
-// anything left by somebody who does not. With PALEE it takes a Verify to be sure.
+// anything left by somebody who does not. With PALEE it takes a Verify to be sure. If the
+// engine did not look for another record after it has made the directory, the eight
+// searches without PALEE in which somebody cannot rename without replacing would fail.
 func TestNoTwoHolders(t *testing.T) {
 	left := 3
 	if testing.Short() || raceEnabled {
