@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-c461eb89/nodelock/internal/callerror"
 	"github.com/seed-c461eb89/nodelock/internal/filesystem"
 	"github.com/seed-c461eb89/nodelock/internal/memoryfs"
-	"github.com/seed-c461eb89/nodelock/internal/nodeerror"
 	"github.com/seed-c461eb89/nodelock/internal/nodetime"
 )
 
@@ -80,7 +80,7 @@ func (w *World) call(name string, args []any, path, dest string, perform func() 
 	if result.path == "" && !slices.Contains(pathlessCalls, name) {
 		result.path = path
 	}
-	return nodeerror.Linux(result.code, result.call, result.path, dest)
+	return callerror.Linux(result.code, result.call, result.path, dest)
 }
 
 func absolute(path string) string {

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/seed-c461eb89/nodelock/internal/nodeerror"
+	"github.com/seed-c461eb89/nodelock/compat/nodeerror"
 )
 
 // An Error is the error of this module's packages. An adapter may return any error;

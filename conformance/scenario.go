@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seed-c461eb89/nodelock/internal/nodeerror"
+	"github.com/seed-c461eb89/nodelock/internal/libuv"
 )
 
 // A Scenario is the input of a run, as FORMAT.md describes it. Times are virtual
@@ -298,7 +298,7 @@ func (s *Scenario) checkFaults() error {
 		switch {
 		case !slices.Contains(traceCalls, f.Syscall):
 			return fmt.Errorf("%s: syscall %q is not one of %s", field, f.Syscall, strings.Join(traceCalls, ", "))
-		case !nodeerror.Known(f.Code):
+		case !isCode(f.Code):
 			return fmt.Errorf("%s: code %q is not one that Node knows", field, f.Code)
 		case f.Call < 0 || f.From < 0:
 			return fmt.Errorf("%s: calls are counted from 1", field)
@@ -307,6 +307,11 @@ func (s *Scenario) checkFaults() error {
 		}
 	}
 	return nil
+}
+
+func isCode(code string) bool {
+	_, ok := libuv.Lookup(code)
+	return ok
 }
 
 func (s *Scenario) checkWorld() error {

@@ -1,8 +1,8 @@
 package lockdir
 
 import (
+	"github.com/seed-c461eb89/nodelock/compat/nodeerror"
 	engine "github.com/seed-c461eb89/nodelock/internal/lockdir"
-	"github.com/seed-c461eb89/nodelock/internal/nodeerror"
 )
 
 // An Error is a failed call as Node describes it. Its Err field, to which it unwraps, is

@@ -140,11 +140,11 @@ import (
 	"os"
 	"time"
 
+	"github.com/seed-c461eb89/nodelock/compat/nodeerror"
 	"github.com/seed-c461eb89/nodelock/internal/clock"
 	"github.com/seed-c461eb89/nodelock/internal/exithook"
 	"github.com/seed-c461eb89/nodelock/internal/filesystem"
 	engine "github.com/seed-c461eb89/nodelock/internal/lockfile"
-	"github.com/seed-c461eb89/nodelock/internal/nodeerror"
 )
 
 // process is what Node keeps in module scope: the locks of this process.

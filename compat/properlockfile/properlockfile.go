@@ -134,10 +134,10 @@ import (
 	"os"
 	"time"
 
+	"github.com/seed-c461eb89/nodelock/compat/nodeerror"
 	"github.com/seed-c461eb89/nodelock/internal/clock"
 	"github.com/seed-c461eb89/nodelock/internal/exithook"
 	"github.com/seed-c461eb89/nodelock/internal/filesystem"
-	"github.com/seed-c461eb89/nodelock/internal/nodeerror"
 	engine "github.com/seed-c461eb89/nodelock/internal/properlockfile"
 	"github.com/seed-c461eb89/nodelock/internal/retry"
 )

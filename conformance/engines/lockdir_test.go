@@ -8,7 +8,8 @@ import (
 	"testing"
 
 	"github.com/seed-c461eb89/nodelock/conformance"
-	"github.com/seed-c461eb89/nodelock/internal/nodeerror"
+	"github.com/seed-c461eb89/nodelock/internal/libuv"
+
 	"github.com/seed-c461eb89/nodelock/testdata"
 )
 
@@ -56,7 +57,7 @@ func allCodes(t *testing.T) []string {
 		ENOBUFS ENODATA ENODEV ENOENT ENOMEM ENOPROTOOPT ENOSPC ENOSYS ENOTCONN ENOTDIR ENOTEMPTY ENOTSOCK ENOTSUP
 		ENOTTY ENXIO EOVERFLOW EPERM EPIPE EPROTO EPROTONOSUPPORT EPROTOTYPE ERANGE EROFS ESPIPE ESRCH ETIMEDOUT
 		ETXTBSY EXDEV UNKNOWN`) {
-		if !nodeerror.Known(code) {
+		if _, ok := libuv.Lookup(code); !ok {
 			t.Errorf("%s is not in the table", code)
 			continue
 		}

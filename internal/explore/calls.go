@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-c461eb89/nodelock/internal/callerror"
 	"github.com/seed-c461eb89/nodelock/internal/filesystem"
 	"github.com/seed-c461eb89/nodelock/internal/memoryfs"
-	"github.com/seed-c461eb89/nodelock/internal/nodeerror"
 	"github.com/seed-c461eb89/nodelock/internal/nodetime"
 )
 
@@ -146,7 +146,7 @@ func (p *Process) failed(code string, r request) error {
 	if !ok {
 		name = names[r.call]
 	}
-	return nodeerror.Linux(code, name, r.path, r.dest)
+	return callerror.Linux(code, name, r.path, r.dest)
 }
 
 func (p *Process) simple(c call, path string) error {

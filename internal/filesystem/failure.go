@@ -4,7 +4,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/seed-c461eb89/nodelock/internal/nodeerror"
+	"github.com/seed-c461eb89/nodelock/internal/callerror"
 )
 
 // noHandle is returned beside an error.
@@ -14,7 +14,7 @@ const noHandle = ^Handle(0)
 // system, since it cannot be converted, so that looking for one can wait until here.
 func failed(call, path string, err error) error {
 	if strings.IndexByte(path, 0) >= 0 {
-		return nodeerror.NullByte(call, path)
+		return callerror.NullByte(call, path)
 	}
 	return describe(call, path, "", err)
 }
@@ -23,9 +23,9 @@ func failed(call, path string, err error) error {
 func failedPair(call, from, to string, err error) error {
 	switch {
 	case strings.IndexByte(from, 0) >= 0:
-		return nodeerror.NullByte(call, from)
+		return callerror.NullByte(call, from)
 	case strings.IndexByte(to, 0) >= 0:
-		return nodeerror.NullByteDest(call, from, to)
+		return callerror.NullByteDest(call, from, to)
 	}
 	return describe(call, from, to, err)
 }
@@ -33,9 +33,9 @@ func failedPair(call, from, to string, err error) error {
 func describe(call, path, dest string, err error) error {
 	switch err := err.(type) {
 	case syscall.Errno:
-		return nodeerror.FromErrno(call, path, dest, err)
+		return callerror.FromErrno(call, path, dest, err)
 	case codedError:
-		return nodeerror.FromCode(string(err), call, path, dest)
+		return callerror.FromCode(string(err), call, path, dest)
 	}
 	panic("filesystem: " + call + " failed with what is no error of the system: " + err.Error())
 }

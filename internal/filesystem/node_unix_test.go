@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seed-c461eb89/nodelock/internal/nodeerror"
+	"github.com/seed-c461eb89/nodelock/compat/nodeerror"
 )
 
 // An outcome is what came of a call. Value is what it returned, if that is a path or

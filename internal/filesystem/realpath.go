@@ -3,7 +3,7 @@ package filesystem
 import (
 	"strings"
 
-	"github.com/seed-c461eb89/nodelock/internal/nodeerror"
+	"github.com/seed-c461eb89/nodelock/internal/callerror"
 )
 
 // Realpath returns the absolute path of what is at path, without links; an empty path
@@ -14,7 +14,7 @@ import (
 // that is missing, or "stat" with that of a link that leads nowhere.
 func (OS) Realpath(path string) (string, error) {
 	if strings.IndexByte(path, 0) >= 0 {
-		return "", nodeerror.NullByte("realpath", path)
+		return "", callerror.NullByte("realpath", path)
 	}
 	path, err := OS{}.Resolve(path)
 	if err != nil {

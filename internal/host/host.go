@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 
-	"github.com/seed-c461eb89/nodelock/internal/nodeerror"
+	"github.com/seed-c461eb89/nodelock/internal/callerror"
 )
 
 // System is the machine that this process runs on.
@@ -27,7 +27,7 @@ func (System) Pid() int { return os.Getpid() }
 // another PID namespace is not.
 func (System) Kill(pid int) error {
 	if errno := probe(pid); errno != 0 {
-		return nodeerror.FromErrno("kill", "", "", errno)
+		return callerror.FromErrno("kill", "", "", errno)
 	}
 	return nil
 }

@@ -4,8 +4,8 @@ import (
 	"context"
 	"slices"
 
+	"github.com/seed-c461eb89/nodelock/compat/nodeerror"
 	"github.com/seed-c461eb89/nodelock/internal/filesystem"
-	"github.com/seed-c461eb89/nodelock/internal/nodeerror"
 )
 
 // Acquire makes one bounded acquisition (§4).

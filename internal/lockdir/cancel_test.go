@@ -10,18 +10,18 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/seed-c461eb89/nodelock/internal/callerror"
 	"github.com/seed-c461eb89/nodelock/internal/clock"
 	"github.com/seed-c461eb89/nodelock/internal/filesystem"
 	"github.com/seed-c461eb89/nodelock/internal/host"
 	"github.com/seed-c461eb89/nodelock/internal/lockdir"
-	"github.com/seed-c461eb89/nodelock/internal/nodeerror"
 )
 
 // stubborn does not remove files.
 type stubborn struct{ filesystem.OS }
 
 func (stubborn) Unlink(path string) error {
-	return nodeerror.FromErrno("unlink", path, "", syscall.EPERM)
+	return callerror.FromErrno("unlink", path, "", syscall.EPERM)
 }
 
 // A context that ends in a pause of one acquisition ends it at once, with its cause.

@@ -3,7 +3,7 @@ package lockdir
 import (
 	"slices"
 
-	"github.com/seed-c461eb89/nodelock/internal/nodeerror"
+	"github.com/seed-c461eb89/nodelock/compat/nodeerror"
 )
 
 // Two ways to make a lock directory (W1).

@@ -7,7 +7,8 @@ import (
 	"io/fs"
 	"testing"
 
-	"github.com/seed-c461eb89/nodelock/internal/nodeerror"
+	"github.com/seed-c461eb89/nodelock/compat/nodeerror"
+	"github.com/seed-c461eb89/nodelock/internal/callerror"
 )
 
 func TestConflicts(t *testing.T) {
@@ -62,7 +63,7 @@ func TestExitCode(t *testing.T) {
 		{ErrReleased, 5},
 		{context.Canceled, 5},
 		{fs.ErrPermission, 5},
-		{nodeerror.Linux("EPERM", "rmdir", "p", ""), 5},
+		{callerror.Linux("EPERM", "rmdir", "p", ""), 5},
 	} {
 		if got := ExitCode(test.err); got != test.want {
 			t.Errorf("ExitCode(%v) = %d, want %d", test.err, got, test.want)

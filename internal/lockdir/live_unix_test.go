@@ -18,11 +18,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-c461eb89/nodelock/internal/callerror"
 	"github.com/seed-c461eb89/nodelock/internal/clock"
 	"github.com/seed-c461eb89/nodelock/internal/filesystem"
 	"github.com/seed-c461eb89/nodelock/internal/host"
 	"github.com/seed-c461eb89/nodelock/internal/lockdir"
-	"github.com/seed-c461eb89/nodelock/internal/nodeerror"
 )
 
 // The tests here use real processes, which are this test binary again.
@@ -128,7 +128,7 @@ func (c calls) Rename(from, to string) error {
 func (c calls) RenameNoReplace(from, to string) error {
 	defer c.done()
 	if c.plain {
-		return nodeerror.FromErrno("rename", from, to, syscall.EINVAL)
+		return callerror.FromErrno("rename", from, to, syscall.EINVAL)
 	}
 	return c.OS.RenameNoReplace(from, to)
 }

@@ -1,6 +1,6 @@
 package lockdir
 
-import "github.com/seed-c461eb89/nodelock/internal/nodeerror"
+import "github.com/seed-c461eb89/nodelock/compat/nodeerror"
 
 // stale judges a record that had mtime when it was looked at last (§3).
 //

@@ -7,8 +7,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/seed-c461eb89/nodelock/compat/nodeerror"
+	"github.com/seed-c461eb89/nodelock/internal/callerror"
 	"github.com/seed-c461eb89/nodelock/internal/filesystem"
-	"github.com/seed-c461eb89/nodelock/internal/nodeerror"
 )
 
 // directorySuffix ends the name of every lock directory, and of nothing else.
@@ -81,7 +82,7 @@ func (e *Engine) prepare(o Options, place, target string) (Options, error) {
 		case path == "":
 			return o, invalid("path", "must not be empty", path)
 		case strings.IndexByte(path, 0) >= 0:
-			return o, nodeerror.NullByte("realpath", path)
+			return o, callerror.NullByte("realpath", path)
 		}
 	}
 	if !utf8.ValidString(target) {

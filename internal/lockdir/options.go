@@ -5,7 +5,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/seed-c461eb89/nodelock/internal/nodeerror"
+	"github.com/seed-c461eb89/nodelock/compat/nodeerror"
 )
 
 // Options are the protocol's constants (§2). A field that is 0 has the original's

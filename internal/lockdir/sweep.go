@@ -1,7 +1,7 @@
 package lockdir
 
 import (
-	"github.com/seed-c461eb89/nodelock/internal/nodeerror"
+	"github.com/seed-c461eb89/nodelock/compat/nodeerror"
 )
 
 // refuseDirectories ends with a conflict if there is a directory among the entries

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/seed-c461eb89/nodelock/internal/nodeerror"
+	"github.com/seed-c461eb89/nodelock/compat/nodeerror"
 )
 
 // staleSuffix names the lock that a takeover holds while it replaces another.

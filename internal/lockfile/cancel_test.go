@@ -9,10 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-c461eb89/nodelock/compat/nodeerror"
+	"github.com/seed-c461eb89/nodelock/internal/callerror"
 	"github.com/seed-c461eb89/nodelock/internal/clock"
 	"github.com/seed-c461eb89/nodelock/internal/exithook"
 	"github.com/seed-c461eb89/nodelock/internal/filesystem"
-	"github.com/seed-c461eb89/nodelock/internal/nodeerror"
 )
 
 // hookedFiles are real files; afterCreate is called with each path that was created.
@@ -218,7 +219,7 @@ type stuckFiles struct {
 }
 
 func (stuckFiles) OpenExclusive(path string) (filesystem.Handle, error) {
-	return 0, nodeerror.Linux("EEXIST", "open", path, "")
+	return 0, callerror.Linux("EEXIST", "open", path, "")
 }
 
 func (f stuckFiles) Stat(string) (filesystem.Stat, error) {
@@ -227,7 +228,7 @@ func (f stuckFiles) Stat(string) (filesystem.Stat, error) {
 
 func (f stuckFiles) Unlink(path string) error {
 	*f.unlinks++
-	return nodeerror.Linux(f.code, "unlink", path, "")
+	return callerror.Linux(f.code, "unlink", path, "")
 }
 
 // TestLockSyncStuck is the end of L20: where Node overflows its stack, LockSync says

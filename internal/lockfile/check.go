@@ -1,8 +1,8 @@
 package lockfile
 
 import (
+	"github.com/seed-c461eb89/nodelock/compat/nodeerror"
 	"github.com/seed-c461eb89/nodelock/internal/filesystem"
-	"github.com/seed-c461eb89/nodelock/internal/nodeerror"
 )
 
 // Check reports whether path is locked (L18). An error of close comes beside the

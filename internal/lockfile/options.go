@@ -3,7 +3,7 @@ package lockfile
 import (
 	"time"
 
-	"github.com/seed-c461eb89/nodelock/internal/nodeerror"
+	"github.com/seed-c461eb89/nodelock/compat/nodeerror"
 	"github.com/seed-c461eb89/nodelock/internal/nodetime"
 )
 

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/seed-c461eb89/nodelock/compat/nodeerror"
 	"github.com/seed-c461eb89/nodelock/internal/filesystem"
-	"github.com/seed-c461eb89/nodelock/internal/nodeerror"
 )
 
 // maxFailedUnlinks is how often in a row LockSync may fail to remove a stale lock.

@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/seed-c461eb89/nodelock/compat/nodeerror"
 	"github.com/seed-c461eb89/nodelock/internal/filesystem"
-	"github.com/seed-c461eb89/nodelock/internal/nodeerror"
 	"github.com/seed-c461eb89/nodelock/internal/nodetime"
 )
 

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/seed-c461eb89/nodelock/compat/nodeerror"
 	"github.com/seed-c461eb89/nodelock/internal/filesystem"
-	"github.com/seed-c461eb89/nodelock/internal/nodeerror"
 	"github.com/seed-c461eb89/nodelock/internal/nodetime"
 )
 

@@ -11,8 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-c461eb89/nodelock/compat/nodeerror"
+	"github.com/seed-c461eb89/nodelock/internal/callerror"
 	"github.com/seed-c461eb89/nodelock/internal/filesystem"
-	"github.com/seed-c461eb89/nodelock/internal/nodeerror"
 )
 
 // An interposer is the system's filesystem with something between it and the engine.
@@ -335,9 +336,9 @@ func TestPoorFilesystems(t *testing.T) {
 				case n == "guard":
 					return filesystem.ErrUnguardable
 				case n == "link":
-					return nodeerror.FromCode("EPERM", "link", path, path)
+					return callerror.FromCode("EPERM", "link", path, path)
 				default:
-					return nodeerror.FromCode("EINVAL", "rename", path, path)
+					return callerror.FromCode("EINVAL", "rename", path, path)
 				}
 			}
 			return nil
@@ -462,7 +463,7 @@ func TestHeartbeatErrors(t *testing.T) {
 		var broken atomic.Bool
 		files := &interposer{before: func(name, path string) error {
 			if name == "touch" && broken.Load() {
-				return nodeerror.FromCode("EIO", "futime", "", "")
+				return callerror.FromCode("EIO", "futime", "", "")
 			}
 			return nil
 		}}

@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-c461eb89/nodelock/compat/nodeerror"
 	"github.com/seed-c461eb89/nodelock/internal/clock"
 	"github.com/seed-c461eb89/nodelock/internal/exithook"
 	"github.com/seed-c461eb89/nodelock/internal/filesystem"
-	"github.com/seed-c461eb89/nodelock/internal/nodeerror"
 )
 
 // A registry is an exit hook that counts.

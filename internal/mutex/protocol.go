@@ -6,8 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-c461eb89/nodelock/compat/nodeerror"
+	"github.com/seed-c461eb89/nodelock/internal/callerror"
 	"github.com/seed-c461eb89/nodelock/internal/filesystem"
-	"github.com/seed-c461eb89/nodelock/internal/nodeerror"
 )
 
 // A Target is a lock of one of the protocols: what is to be at which path.
@@ -47,7 +48,7 @@ type protocol interface {
 func Lockfile(path string, byCtime func() bool) Target {
 	return Target{file{byCtime}, func(files Filesystem) (string, error) {
 		if path == "" {
-			return "", nodeerror.FromCode("ENOENT", "open", "", "")
+			return "", callerror.FromCode("ENOENT", "open", "", "")
 		}
 		return canonical(files, path)
 	}}
@@ -108,7 +109,7 @@ func (file) remove(files Filesystem, path string) error { return files.Unlink(pa
 func (file) kind() filesystem.Type                      { return filesystem.File }
 func (file) adopted() bool                              { return false }
 func (file) linkable() bool                             { return true }
-func (file) held(path string) error                     { return nodeerror.FromCode("EEXIST", "open", path, "") }
+func (file) held(path string) error                     { return callerror.FromCode("EEXIST", "open", path, "") }
 
 func (file) wrong(path string, is filesystem.Type) error {
 	code := "EEXIST"
@@ -118,7 +119,7 @@ func (file) wrong(path string, is filesystem.Type) error {
 	case filesystem.Symlink:
 		code = "ELOOP"
 	}
-	return nodeerror.FromCode(code, "open", path, "")
+	return callerror.FromCode(code, "open", path, "")
 }
 
 func (f file) filetime(s filesystem.Stat) time.Time {
@@ -189,7 +190,7 @@ func (directory) linkable() bool                       { return false }
 func (directory) filetime(s filesystem.Stat) time.Time { return s.ModTime }
 
 func (directory) wrong(path string, _ filesystem.Type) error {
-	return nodeerror.FromCode("ENOTDIR", "rmdir", path, "")
+	return callerror.FromCode("ENOTDIR", "rmdir", path, "")
 }
 
 func (directory) held(path string) error {

@@ -1,7 +1,7 @@
 package properlockfile
 
 import (
-	"github.com/seed-c461eb89/nodelock/internal/nodeerror"
+	"github.com/seed-c461eb89/nodelock/compat/nodeerror"
 	"github.com/seed-c461eb89/nodelock/internal/nodetime"
 	"time"
 )

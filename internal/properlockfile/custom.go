@@ -7,8 +7,9 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/seed-c461eb89/nodelock/compat/nodeerror"
+	"github.com/seed-c461eb89/nodelock/internal/callerror"
 	"github.com/seed-c461eb89/nodelock/internal/filesystem"
-	"github.com/seed-c461eb89/nodelock/internal/nodeerror"
 	"github.com/seed-c461eb89/nodelock/internal/nodetime"
 )
 
@@ -85,13 +86,13 @@ func described(call, path string, err error) error {
 	case errors.As(err, &known):
 		e.Code, e.Errno, e.Syscall, e.Path = known.Code, known.Errno, known.Syscall, known.Path
 	case errors.As(err, &errno):
-		e = nodeerror.FromErrno(call, path, "", errno)
+		e = callerror.FromErrno(call, path, "", errno)
 	case errors.Is(err, fs.ErrNotExist):
-		e = nodeerror.FromCode("ENOENT", call, path, "")
+		e = callerror.FromCode("ENOENT", call, path, "")
 	case errors.Is(err, fs.ErrExist):
-		e = nodeerror.FromCode("EEXIST", call, path, "")
+		e = callerror.FromCode("EEXIST", call, path, "")
 	case errors.Is(err, fs.ErrPermission):
-		e = nodeerror.FromCode("EACCES", call, path, "")
+		e = callerror.FromCode("EACCES", call, path, "")
 	}
 	e.Err = err
 	return e

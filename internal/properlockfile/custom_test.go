@@ -14,9 +14,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-c461eb89/nodelock/compat/nodeerror"
+	"github.com/seed-c461eb89/nodelock/internal/callerror"
 	"github.com/seed-c461eb89/nodelock/internal/clock"
 	"github.com/seed-c461eb89/nodelock/internal/filesystem"
-	"github.com/seed-c461eb89/nodelock/internal/nodeerror"
 	"github.com/seed-c461eb89/nodelock/internal/retry"
 )
 
@@ -303,7 +304,7 @@ func TestErrorsOfFS(t *testing.T) {
 		{fs.ErrExist, "EEXIST", "EEXIST: file already exists, mkdir 'p'"},
 		{fmt.Errorf("no: %w", fs.ErrNotExist), "ENOENT", "ENOENT: no such file or directory, mkdir 'p'"},
 		{fs.ErrPermission, "EACCES", "EACCES: permission denied, mkdir 'p'"},
-		{nodeerror.Linux("EIO", "read", "q", ""), "EIO", "EIO: i/o error, read 'q'"},
+		{callerror.Linux("EIO", "read", "q", ""), "EIO", "EIO: i/o error, read 'q'"},
 		{fmt.Errorf("mine: %w", &nodeerror.Error{Code: "EMINE", Message: "m"}), "EMINE", "mine: m"},
 		{errors.New("plain"), "", "plain"},
 	} {

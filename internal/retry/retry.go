@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/seed-c461eb89/nodelock/internal/nodeerror"
+	"github.com/seed-c461eb89/nodelock/compat/nodeerror"
 )
 
 // Options are the package's options. The zero value asks for no retry. Once any field

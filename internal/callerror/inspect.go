@@ -1,46 +1,12 @@
-package nodeerror
+package callerror
 
 import (
 	"fmt"
 	"strings"
 	"unicode/utf16"
-	"unicode/utf8"
+
+	"github.com/seed-c461eb89/nodelock/internal/printable"
 )
-
-// Escape makes a name fit to be printed: C0 and C1 control characters, DEL and
-// bytes that are not valid UTF-8 become \xNN. Everything else, a backslash
-// included, stays as it is, so that two names may print alike: what is printed is for
-// people and does not name a file.
-func Escape(s string) string {
-	if !needsEscape(s) {
-		return s
-	}
-	var b strings.Builder
-	for i := 0; i < len(s); {
-		r, size := utf8.DecodeRuneInString(s[i:])
-		switch {
-		case r == utf8.RuneError && size == 1:
-			fmt.Fprintf(&b, `\x%02x`, s[i])
-		case isControl(r):
-			fmt.Fprintf(&b, `\x%02x`, r)
-		default:
-			b.WriteString(s[i : i+size])
-		}
-		i += size
-	}
-	return b.String()
-}
-
-func needsEscape(s string) bool {
-	for i, r := range s {
-		if isControl(r) || r == utf8.RuneError && !strings.HasPrefix(s[i:], "\uFFFD") {
-			return true
-		}
-	}
-	return false
-}
-
-func isControl(r rune) bool { return r < 0x20 || r >= 0x7f && r < 0xa0 }
 
 // inspect prints a string as Node's errors show an argument: in the quotes that need
 // no escaping if there are such, and cut short after 128 characters. (Node also
@@ -72,7 +38,7 @@ func inspect(s string) string {
 			b.WriteString(`\\`)
 		case r == '\'' && quote == '\'':
 			b.WriteString(`\'`)
-		case isControl(r):
+		case printable.IsControl(r):
 			fmt.Fprintf(&b, `\x%02X`, r)
 		default:
 			b.WriteRune(r)

@@ -1,4 +1,4 @@
-package nodeerror
+package libuv
 
 import (
 	"syscall"
@@ -6,12 +6,12 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// codeOf returns libuv's name for a Windows error and the number that libuv made up
+// Named returns libuv's name for a Windows error and the number that libuv made up
 // for it. What libuv has no name for is UNKNOWN.
 //
 // Access denied is EPERM and not EACCES: so it is in every libuv that Node ships.
 // Go's own POSIX errors, which the system never returns, have the code of their name.
-func codeOf(errno syscall.Errno) (code string, number int) {
+func Named(errno syscall.Errno) (code string, number int) {
 	code = translate(errno)
 	if code == "" {
 		code = "UNKNOWN"
@@ -25,20 +25,17 @@ func codeOf(errno syscall.Errno) (code string, number int) {
 	return code, numbers[code]
 }
 
-// errnoOf returns the error that Go programs on Windows see for libuv's code, and
-// false where there is none. Codes that stand for several errors have the one that
-// Go's io/fs errors match.
-func errnoOf(code string) (syscall.Errno, bool) {
+// Errno returns the error that Go programs on Windows see for a code and the number that
+// libuv has for it here, and false where there is none. Codes that stand for several
+// errors have the one that Go's io/fs errors match.
+func Errno(code string) (errno syscall.Errno, number int, ok bool) {
 	for _, known := range errnos {
 		if known.code == code {
-			return known.errno, true
+			return known.errno, numbers[code], true
 		}
 	}
-	return 0, false
+	return 0, 0, false
 }
-
-// numberOf returns the number of a code that errnoOf has given an error for.
-func numberOf(code string, _ syscall.Errno) int { return numbers[code] }
 
 // translate returns libuv's code for an error of the system, or "".
 func translate(errno syscall.Errno) string {

@@ -1,8 +1,6 @@
-package nodeerror
+package libuv
 
 import (
-	"errors"
-	"io/fs"
 	"syscall"
 	"testing"
 
@@ -44,28 +42,19 @@ func TestErrnoNumbers(t *testing.T) {
 		{syscall.EINVAL, "EINVAL", -4071},
 		{syscall.EACCES, "EACCES", -4092},
 	} {
-		if code, number := codeOf(row.errno); code != row.code || number != row.number {
+		if code, number := Named(row.errno); code != row.code || number != row.number {
 			t.Errorf("%v is %s %d, want %s %d", row.errno, code, number, row.code, row.number)
 		}
 	}
 	seen := map[int]string{}
 	for _, e := range table {
-		number, ok := numbers[e.code]
+		number, ok := numbers[e.Code]
 		if other := seen[number]; !ok || other != "" {
-			t.Errorf("%s has the number %d, which is also %q", e.code, number, other)
+			t.Errorf("%s has the number %d, which is also %q", e.Code, number, other)
 		}
-		seen[number] = e.code
+		seen[number] = e.Code
 	}
 	if len(numbers) != len(table) {
 		t.Errorf("%d numbers of %d codes", len(numbers), len(table))
-	}
-}
-
-// To Go these are not fs.ErrNotExist, but libuv's ENOENT is.
-func TestNotExist(t *testing.T) {
-	for _, errno := range []syscall.Errno{windows.ERROR_INVALID_NAME, windows.ERROR_DIRECTORY, windows.ERROR_INVALID_DRIVE, windows.ERROR_BAD_PATHNAME} {
-		if err := error(FromErrno("open", "a", "", errno)); !errors.Is(err, fs.ErrNotExist) || !errors.Is(err, errno) {
-			t.Errorf("%v", err)
-		}
 	}
 }

@@ -1,4 +1,4 @@
-package nodeerror
+package libuv
 
 import "syscall"
 

@@ -1,36 +1,34 @@
 //go:build unix
 
-package nodeerror
+package libuv
 
 import (
 	"strconv"
 	"syscall"
 )
 
-// codeOf returns libuv's name for a system error and the number that goes with it,
+// Named returns libuv's name for a system error and the number that goes with it,
 // which on Unix is the negated errno. An error that libuv does not know has its
 // number in its name.
-func codeOf(errno syscall.Errno) (code string, number int) {
+func Named(errno syscall.Errno) (code string, number int) {
 	for _, known := range errnos {
 		if known.errno == errno {
 			return known.code, -int(errno)
 		}
 	}
-	return unknownError + strconv.Itoa(-int(errno)), -int(errno)
+	return unnamed + strconv.Itoa(-int(errno)), -int(errno)
 }
 
-// errnoOf returns this system's error for libuv's code, and false where it has none.
-func errnoOf(code string) (syscall.Errno, bool) {
+// Errno returns this system's error for a code and the number that libuv has for it here,
+// and false where there is none.
+func Errno(code string) (errno syscall.Errno, number int, ok bool) {
 	for _, known := range errnos {
 		if known.code == code {
-			return known.errno, true
+			return known.errno, -int(known.errno), true
 		}
 	}
-	return 0, false
+	return 0, 0, false
 }
-
-// numberOf returns the number of a code that errnoOf has given errno for.
-func numberOf(_ string, errno syscall.Errno) int { return -int(errno) }
 
 // errnos has the commonest first: what contention, a missing file and a lack of
 // permission give. systemErrnos are those that not every Unix has.

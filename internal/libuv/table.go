@@ -1,33 +1,39 @@
-package nodeerror
+// Package libuv has the errors of libuv, Node's system library: their names, numbers and
+// texts, and which error of this system has which name.
+package libuv
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
-// An entry of libuv's table of errors. The texts are the same on every system; the
-// numbers here are Linux's, which recordings are made with.
-type entry struct {
-	code  string
-	linux int
-	text  string
+// An Entry is an error as libuv's table has it. The texts are the same on every system;
+// the number is Linux's, which recordings are made with.
+type Entry struct {
+	Code  string
+	Linux int
+	Text  string
 }
 
-func lookup(code string) (entry, bool) {
-	i, ok := slices.BinarySearchFunc(table[:], code, func(e entry, code string) int {
+// Lookup returns what the table has for a code.
+func Lookup(code string) (Entry, bool) {
+	i, ok := slices.BinarySearchFunc(table[:], code, func(e Entry, code string) int {
 		switch {
-		case e.code < code:
+		case e.Code < code:
 			return -1
-		case e.code > code:
+		case e.Code > code:
 			return 1
 		}
 		return 0
 	})
 	if !ok {
-		return entry{}, false
+		return Entry{}, false
 	}
 	return table[i], true
 }
 
 // table is sorted by code. testdata/errno.json has it as Node prints it.
-var table = [...]entry{
+var table = [...]Entry{
 	{"E2BIG", -7, "argument list too long"},
 	{"EACCES", -13, "permission denied"},
 	{"EADDRINUSE", -98, "address already in use"},
@@ -114,3 +120,22 @@ var table = [...]entry{
 	{"EXDEV", -18, "cross-device link not permitted"},
 	{"UNKNOWN", -4094, "unknown error"},
 }
+
+// unnamed and a number is what libuv calls a Unix error that it has no name for.
+const unnamed = "Unknown system error "
+
+// Unnamed reports whether a code is what libuv calls an error without a name.
+func Unnamed(code string) bool { return strings.HasPrefix(code, unnamed) }
+
+// HasPath reports whether Node names a path when a call fails, and HasDest whether it
+// names a second one.
+func HasPath(call string) bool {
+	switch call {
+	case "", "close", "fstat", "futime", "read", "write", "kill", "uv_cwd":
+		return false
+	}
+	return true
+}
+
+// HasDest is documented at [HasPath].
+func HasDest(call string) bool { return call == "link" || call == "rename" }
