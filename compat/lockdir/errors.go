@@ -5,25 +5,27 @@ import (
 	engine "github.com/seed-c461eb89/nodelock/internal/lockdir"
 )
 
-// An Error is a failed call as Node describes it. Its Err field, to which it unwraps, is
-// Go's own account of it; of a conflict it is one of ErrHeld and what follows it.
+// An Error is a failed call as Node describes it: Code, Errno, Syscall and Path are Node's
+// fields. A conflict unwraps to one of ErrHeld and what follows it, and errors.As finds Go's
+// own account of a failed system call. See [nodeerror.Error] for all of the fields.
 type Error = nodeerror.Error
 
-// What errors are, for errors.Is.
+// The errors that a program may want to tell apart; use errors.Is.
 var (
-	// ErrConflict: the lock cannot be had now. Code ECONFLICT, exit code 4.
-	ErrConflict error = engine.ErrConflict
+	// ErrLocked is every conflict: the lock cannot be had now. Code ECONFLICT, exit code 4.
+	ErrLocked error = engine.ErrLocked
 	// ErrContainment: the locks of the vault would not be in the vault. Code
 	// ECONTAINMENT, exit code 3. Nothing was created.
 	ErrContainment error = engine.ErrContainment
-	// ErrLost: somebody has removed the record of a lock that was held. Code ELOST,
-	// exit code 5.
-	ErrLost error = engine.ErrLost
+	// ErrCompromised: the lock is lost, because its record was removed. Code ELOST, exit
+	// code 5. A loss that [Lease.Verify] finds by another's record is a conflict, and matches
+	// this too.
+	ErrCompromised error = engine.ErrCompromised
 	// ErrReleased: the lease has ended by Release. Code ERELEASED, exit code 5.
 	ErrReleased error = engine.ErrReleased
 )
 
-// What a conflict is, for errors.Is (§6). Each is an ErrConflict too.
+// What a conflict is, for errors.Is (§6). Each is an ErrLocked too.
 var (
 	// ErrHeld: another participant has a record that is fresh, or unreadable and young. The
 	// text has the number of its process if the record says it. C1.
@@ -39,9 +41,9 @@ var (
 	// an ErrUnclearable too. C3.
 	ErrDirectory = engine.ErrDirectory
 	// ErrNotRestored: a record that turned out to be fresh after it was moved aside could
-	// not be moved back. Its holder will find that he has lost the lock. C4.
+	// not be moved back. Its holder will find that it has lost the lock. C4.
 	ErrNotRestored = engine.ErrNotRestored
-	// ErrChurn: in 20 rounds the directory was always somebody else's in the end. C5.
+	// ErrChurn: in 20 rounds the directory was always another's in the end. C5.
 	ErrChurn = engine.ErrChurn
 )
 

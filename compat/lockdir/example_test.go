@@ -32,7 +32,7 @@ func Example() {
 	}
 	defer lease.Release()
 
-	// Somebody else does not get it.
+	// No other call gets it now.
 	_, err = lock.Acquire(ctx)
 	fmt.Println("held:", errors.Is(err, lockdir.ErrHeld), "exit code:", lockdir.ExitCode(err))
 

@@ -98,10 +98,13 @@ package lockdir
 
 import (
 	"context"
+	"os"
 
 	"github.com/seed-c461eb89/nodelock/internal/clock"
+	"github.com/seed-c461eb89/nodelock/internal/exithook"
 	"github.com/seed-c461eb89/nodelock/internal/filesystem"
 	"github.com/seed-c461eb89/nodelock/internal/host"
+	"github.com/seed-c461eb89/nodelock/internal/lease"
 	engine "github.com/seed-c461eb89/nodelock/internal/lockdir"
 )
 
@@ -109,9 +112,8 @@ import (
 // nothing, and can be used any number of times.
 type Lock struct{ lock *engine.Lock }
 
-func participant() *engine.Engine {
-	return engine.New(filesystem.OS{}, clock.System{}, host.System{}, engine.System())
-}
+// process has the locks of this process.
+var process = engine.New(filesystem.OS{}, clock.System{}, host.System{}, engine.System(), &exithook.Process)
 
 // New returns the lock of the file target in a vault (§1). The file need not exist.
 //
@@ -126,7 +128,7 @@ func participant() *engine.Engine {
 // New reads <vault>/.palee/locks once, to remove what processes have left there that were
 // killed while they made this lock's directory.
 func New(vault, target string, o Options) (*Lock, error) {
-	lock, err := participant().Vault(vault, target, engine.Options(o))
+	lock, err := process.Vault(vault, target, engine.Options(o))
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +142,7 @@ func New(vault, target string, o Options) (*Lock, error) {
 //
 // NewDirectory reads the parent once, as New does.
 func NewDirectory(dir, target string, o Options) (*Lock, error) {
-	lock, err := participant().Directory(dir, target, engine.Options(o))
+	lock, err := process.Directory(dir, target, engine.Options(o))
 	if err != nil {
 		return nil, err
 	}
@@ -155,19 +157,20 @@ func (l *Lock) Dir() string { return l.lock.Dir() }
 //
 // When the error is nil, the directory has the caller's record in it and no other, and
 // the heartbeat runs until the lease has ended. The lock is the caller's as far as the
-// limits above go. The caller owes a call of [Lease.Release], and should stop what he does
+// limits above go. The caller owes a call of [Lease.Release], and should stop what it does
 // when [Lease.Done] is closed.
 //
 // When it is not nil, nothing is left behind that was created. It is
 //
-//   - a conflict ([ErrConflict]), if another participant holds the lock, or may be about
+//   - a conflict ([ErrLocked]), if another participant holds the lock, or may be about
 //     to, or the directory cannot be emptied;
 //   - the cause of ctx's end, if that comes before the lock is taken and there is
 //     anything to wait for. A call with a context that has ended does nothing;
-//   - what the system refused. On Windows a directory that somebody has open is EPERM or
-//     EBUSY after five more attempts, and no conflict (§4.F).
+//   - what the system refused. On Windows a directory that another process has open is
+//     EPERM or EBUSY after five more attempts, and no conflict (§4.F).
 //
-// What others have left in the directory may be gone after a conflict, if it was stale.
+// What others have left in the directory may be gone after a conflict, if it was stale. A
+// nil ctx panics.
 func (l *Lock) Acquire(ctx context.Context) (*Lease, error) {
 	return leaseOf(l.lock.Acquire(ctx))
 }
@@ -177,26 +180,51 @@ func (l *Lock) Acquire(ctx context.Context) (*Lease, error) {
 // Acquire, that may take forever.
 //
 // Between two attempts it waits 50 ms, then twice as long each time up to
-// [Options.WaitLimit], all with 25 % of jitter. Nobody is first come, first served.
+// [Options.WaitLimit], all with 25 % of jitter. It is not specified which of several
+// participants that wait gets the lock.
 //
 // Of conflicts only [ErrDirectory] ends it, because waiting does not help. Otherwise the
-// result is Acquire's; if ctx ends the error is its cause, and nothing is left behind.
+// result is Acquire's. If ctx ends while it waits, the error is the last conflict and the
+// cause, and matches both: so [ExitCode] is 4. It says how long was waited, and when the
+// record of the holder was renewed last. Nothing is left behind.
 func (l *Lock) AcquireWait(ctx context.Context) (*Lease, error) {
 	return leaseOf(l.lock.AcquireWait(ctx))
 }
 
-// A Lease is a lock that was taken. It ends when it is released or lost.
+// Do takes the lock as AcquireWait does, calls f, and releases the lock when f returns or
+// panics. The context that f is given is [Lease.Context]: it ends when the lock is lost.
+//
+// The error is that of AcquireWait, or that of f. If the lock was lost, or could not be
+// released, it also matches that error, even if f returned nil: a loss matches
+// [ErrCompromised].
+func (l *Lock) Do(ctx context.Context, f func(ctx context.Context) error) error {
+	return l.lock.Do(ctx, f)
+}
+
+// A Lease is a lock that is held: what [Lock.Acquire] and [Lock.AcquireWait] return. It
+// ends when it is released or lost. Its methods can be called from several goroutines at
+// once.
 type Lease struct{ lease *engine.Lease }
 
-func leaseOf(lease *engine.Lease, err error) (*Lease, error) {
+func leaseOf(l *engine.Lease, err error) (*Lease, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Lease{lease}, nil
+	return &Lease{l}, nil
 }
 
 // ID returns the lock id: the name of the record without ".json".
 func (l *Lease) ID() string { return l.lease.ID() }
+
+// Path returns the absolute path of the lock directory.
+func (l *Lease) Path() string { return l.lease.Path() }
+
+// File returns the file that is locked, as New or NewDirectory was given it.
+func (l *Lease) File() string { return l.lease.File() }
+
+// Reclaimed reports whether a stale record was removed for the lock. What it protects may
+// have been left half done.
+func (l *Lease) Reclaimed() bool { return l.lease.Reclaimed() }
 
 // Done returns a channel that is closed when the lease has ended.
 //
@@ -204,31 +232,68 @@ func (l *Lease) ID() string { return l.lease.ID() }
 // after 1 s, or by Verify (§5, W2).
 func (l *Lease) Done() <-chan struct{} { return l.lease.Done() }
 
-// Err returns nil while the lease lasts, and then [ErrReleased], [ErrLost], or the
-// conflict that Verify has found.
+// Err returns nil while the lease lasts. Then it returns [ErrReleased], or an error that
+// says how the lock was lost and matches [ErrCompromised].
 func (l *Lease) Err() error { return l.lease.Err() }
 
-// Verify looks whether the lock is still held, and by nobody else (W1). Call it just before
-// something that must not happen twice, such as the rename that replaces target.
+// Context returns a context for what is done under the lock. It ends when Done is closed,
+// with the cause that Err returns, and when the context ends that the lock was taken with.
+func (l *Lease) Context() context.Context { return l.lease.Context() }
+
+// String returns the path of the lock directory and the state of the lease, for messages.
+func (l *Lease) String() string { return lease.String(l.lease) }
+
+// Verify looks whether the lock is still held, and by no other participant (W1). Call it
+// just before something that must not happen twice, such as the rename that replaces
+// target.
 //
 // When the error is nil, the caller's record was in the directory during the call, and no
 // other. What happens afterwards is unspecified.
 //
 // If there was another's record, the caller's is removed, because PALEE would not remove
 // its own, and the lease has ended with the conflict that is the error ([ErrHeld]). If the
-// caller's record was missing, and still was after 1 s, it has ended with [ErrLost]. With
-// any other error, the cause of ctx's end among them, the lease goes on.
+// caller's record was missing, and still was after 1 s, it has ended with
+// [ErrCompromised]. With any other error, the cause of ctx's end among them, the lease
+// goes on.
 func (l *Lease) Verify(ctx context.Context) error { return l.lease.Verify(ctx) }
 
 // Release gives the lock back: it removes the record, and the directory if nothing else
-// is in it (§5). It never touches what is another's, can be called more than once, and
-// belongs into a defer.
+// is in it (§5). It never touches what is another's, and belongs into a defer: when it has
+// succeeded, every further call returns [ErrReleased] and does nothing.
 //
-// When the error is nil, the lock was held until now, as far as its record shows. The
-// lease has ended whatever the error is. [ErrLost] and a conflict say that it had ended
-// before, or that the record was gone; [ErrReleased] that it was released before. An error
-// of the system says that the record could not be removed, which PALEE does not tell: it
-// keeps others out until it is stale, or on the same host until this process ends.
+// When the error is nil, the lock was held until now, as far as its record shows. If it
+// was lost, the error matches [ErrCompromised]. Any other error is the system's: the record
+// could not be removed, which PALEE does not tell. It keeps others out until it is stale,
+// or on the same host until this process ends; call Release again to try again.
 //
-// Release waits up to 1 s if somebody is just judging the record (W2).
+// Release waits up to 1 s if another participant is just judging the record (W2).
 func (l *Lease) Release() error { return l.lease.Release() }
+
+// Cleanup removes the records of all locks that are held, in the order in which they were
+// taken, and the directories if nothing else is in them. It ignores errors, and the leases
+// end. It gives up after 2 s. Call it before os.Exit and at the end of main. (PALEE has
+// nothing like it: a record that is left is removed by the next participant on this host.)
+func Cleanup() { exithook.Clean(process) }
+
+// CleanupOnSignals has the process remove its locks and die when one of the signals
+// arrives. It is for main, and not for libraries: a program that has not called it keeps
+// what signals do to it.
+//
+// With no argument the signals are those that end a Go program by default: HUP, INT and
+// TERM; except on Windows ABRT, QUIT, TRAP and SYS; on Linux also STKFLT. Those that are
+// ignored when it is called, as HUP is under nohup, stay ignored. A signal that the program
+// handles by itself should not be among them: the process dies of it.
+//
+// The locks are those of all packages of this module. From the moment that the clean-up
+// begins this process makes no new lock, and a call that would make one does not return.
+// Goroutines go on until the process has ended, at most 2 s later. It ends as the signal
+// ends a Go program: HUP, INT and TERM kill it, the others print the stacks of all
+// goroutines and exit with status 2. If Go's runtime takes no notice of the signal, the
+// status is 128 and the number of the signal.
+//
+// Stop takes it back. CleanupOnSignals can be called more than once, and by several
+// packages; each call is taken back by its own stop. Once the clean-up has begun, stop
+// does not return.
+func CleanupOnSignals(signals ...os.Signal) (stop func()) {
+	return exithook.Process.CleanupOnSignals(signals...)
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -143,7 +144,7 @@ func TestRefused(t *testing.T) {
 	nothingLeft(t, vault)
 }
 
-// Whoever waits stops at once when his context ends, and leaves nothing behind.
+// A call that waits stops at once when its context ends, and leaves nothing behind.
 func TestCancelled(t *testing.T) {
 	cause := errors.New("enough")
 	ended, cancel := context.WithCancelCause(context.Background())
@@ -173,8 +174,16 @@ func TestCancelled(t *testing.T) {
 		before := time.Now()
 		cancel(cause)
 		synctest.Wait()
-		if !done || err != cause || time.Since(before) != 0 {
+		if !done || !errors.Is(err, cause) || time.Since(before) != 0 {
 			t.Errorf("after the end of the context: %v, %v, after %v", done, err, time.Since(before))
+		}
+		// The last conflict is in it.
+		if !errors.Is(err, lockdir.ErrLocked) || !errors.Is(err, lockdir.ErrHeld) || lockdir.ExitCode(err) != 4 {
+			t.Errorf("%v: exit code %d", err, lockdir.ExitCode(err))
+		}
+		pattern := fmt.Sprintf(`^Lock conflict: .* is locked by PID %d, renewed \S+ in the future, waited 10s: enough$`, os.Getpid())
+		if !regexp.MustCompile(pattern).MatchString(err.Error()) {
+			t.Errorf("%v; want %s", err, pattern)
 		}
 	})
 	must(t, lease.Release())
@@ -272,10 +281,10 @@ func TestHeartbeatAndLoss(t *testing.T) {
 	case <-time.After(30 * time.Second):
 		t.Fatal("the loss was not noticed for 30 s")
 	}
-	if lease.Err() != lockdir.ErrLost || lockdir.ExitCode(lease.Err()) != 5 {
+	if lease.Err() != lockdir.ErrCompromised || lockdir.ExitCode(lease.Err()) != 5 {
 		t.Errorf("Err: %v", lease.Err())
 	}
-	if err := lease.Release(); err != lockdir.ErrLost {
+	if err := lease.Release(); err != lockdir.ErrCompromised {
 		t.Errorf("release of a lost lock: %v", err)
 	}
 	if _, err := os.Stat(lock.Dir()); err != nil {

@@ -39,14 +39,14 @@ func bare(b *testing.B, path string) {
 }
 
 func lockSync(b *testing.B, path string) {
-	if err := lockfile.LockSync(path, lockfile.Options{}); err != nil {
+	if _, err := lockfile.LockSync(path, lockfile.Options{}); err != nil {
 		b.Fatal(err)
 	}
 	lockfile.UnlockSync(path)
 }
 
 func lock(b *testing.B, path string) {
-	if err := lockfile.Lock(context.Background(), path, lockfile.Options{}); err != nil {
+	if _, err := lockfile.Lock(context.Background(), path, lockfile.Options{}); err != nil {
 		b.Fatal(err)
 	}
 	if err := lockfile.Unlock(path); err != nil {

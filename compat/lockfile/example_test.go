@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -22,28 +21,28 @@ func Example() {
 	path := filepath.Join(dir, "config.json.lock")
 
 	// lockfile.lock(path, {wait: 2000, stale: 60000}, callback)
-	err = lockfile.Lock(context.Background(), path, lockfile.Options{Wait: 2 * time.Second, Stale: time.Minute})
+	lease, err := lockfile.Lock(context.Background(), path, lockfile.Options{Wait: 2 * time.Second, Stale: time.Minute})
 	if err != nil {
 		panic(err)
 	}
 	locked, err := lockfile.Check(path, lockfile.Options{})
 	fmt.Println("locked:", locked, err)
 
-	// Somebody else does not get it.
-	err = lockfile.LockSync(path, lockfile.Options{})
+	// No other call gets it now.
+	_, err = lockfile.LockSync(path, lockfile.Options{})
 	var e *lockfile.Error
 	if errors.As(err, &e) {
-		fmt.Println(e.Code, e.Syscall, errors.Is(err, fs.ErrExist))
+		fmt.Println(e.Code, e.Syscall, errors.Is(err, lockfile.ErrLocked))
 	}
 
 	// lockfile.unlock(path, callback)
-	fmt.Println("unlock:", lockfile.Unlock(path))
+	fmt.Println("released:", lease.Release())
 	locked, err = lockfile.CheckSync(path, lockfile.Options{})
 	fmt.Println("locked:", locked, err)
 	// Output:
 	// locked: true <nil>
 	// EEXIST open true
-	// unlock: <nil>
+	// released: <nil>
 	// locked: false <nil>
 }
 
@@ -56,28 +55,51 @@ func ExampleMutex() {
 	defer os.RemoveAll(dir)
 
 	m := lockfile.NewMutex(filepath.Join(dir, "config.json.lock"), lockfile.MutexOptions{Stale: time.Minute})
-	held, unlock, err := m.Lock(context.Background())
+	lease, err := m.Lock(context.Background())
 	if err != nil {
 		panic(err)
 	}
-	defer unlock()
-	if m.Reclaimed() {
-		fmt.Println("whoever had the lock before may have left things half done")
+	defer lease.Release()
+	if lease.Reclaimed() {
+		fmt.Println("the holder before may have left things half done")
 	}
 
 	// Work that takes a while asks whether the lock is still held.
-	if err := held.Err(); err != nil {
-		panic(context.Cause(held))
+	if err := lease.Err(); err != nil {
+		panic(err)
 	}
 	fmt.Println("working")
 
-	// Nobody else gets it meanwhile.
-	_, _, err = m.TryLock(context.Background())
-	fmt.Println(errors.Is(err, fs.ErrExist))
+	// No other call gets it meanwhile.
+	_, err = m.TryLock(context.Background())
+	fmt.Println(errors.Is(err, lockfile.ErrLocked))
 
-	fmt.Println(unlock())
+	fmt.Println(lease.Release())
 	// Output:
 	// working
 	// true
+	// <nil>
+}
+
+// Do holds the lock while a function runs, and tells the function by its context if the
+// lock is lost.
+func ExampleMutex_Do() {
+	dir, err := os.MkdirTemp("", "lockfile-example")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+
+	m := lockfile.NewMutex(filepath.Join(dir, "config.json.lock"), lockfile.MutexOptions{
+		Stale: time.Minute,
+		Wait:  time.Second, // for the lock, and not for the work
+	})
+	err = m.Do(context.Background(), func(ctx context.Context) error {
+		fmt.Println("working", ctx.Err())
+		return nil
+	})
+	fmt.Println(err)
+	// Output:
+	// working <nil>
 	// <nil>
 }

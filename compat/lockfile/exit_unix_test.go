@@ -34,10 +34,10 @@ func hold(path, how string) {
 	switch how {
 	case "listens":
 		signal.Notify(signals, syscall.SIGTERM)
-	case "leaves":
-		lockfile.LeaveSignals(syscall.SIGTERM)
+	case "cleans up on signals":
+		lockfile.CleanupOnSignals()
 	}
-	if err := lockfile.LockSync(path, lockfile.Options{}); err != nil {
+	if _, err := lockfile.LockSync(path, lockfile.Options{}); err != nil {
 		fmt.Println(err)
 		os.Exit(1)
 	}
@@ -45,7 +45,7 @@ func hold(path, how string) {
 	case "takeover":
 		// A lock that was won by takeover is not removed at exit, and path.STALE is not
 		// there any more.
-		if err := lockfile.Lock(context.Background(), path, lockfile.Options{Stale: -1}); err != nil {
+		if _, err := lockfile.Lock(context.Background(), path, lockfile.Options{Stale: -1}); err != nil {
 			fmt.Println(err)
 			os.Exit(1)
 		}
@@ -74,12 +74,12 @@ func TestExit(t *testing.T) {
 		{"cleanup", 0, false, false},
 		{"forgets", 0, false, true},
 		{"takeover", 0, false, true},
-		{"waits", syscall.SIGTERM, true, false},
-		{"waits", syscall.SIGHUP, true, false},
-		{"waits", syscall.SIGUSR2, true, false},
-		{"waits", syscall.SIGKILL, true, true},
+		{"waits", syscall.SIGTERM, true, true},
+		{"cleans up on signals", syscall.SIGTERM, true, false},
+		{"cleans up on signals", syscall.SIGHUP, true, false},
+		{"cleans up on signals", syscall.SIGKILL, true, true},
 		{"listens", syscall.SIGTERM, false, true},
-		{"listens", syscall.SIGHUP, true, false},
+		{"listens", syscall.SIGHUP, true, true},
 	}
 	for _, test := range tests {
 		t.Run(fmt.Sprintf("%s %v", test.how, test.signal), func(t *testing.T) {

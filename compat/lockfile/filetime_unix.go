@@ -2,4 +2,6 @@
 
 package lockfile
 
-const defaultFiletime = Ctime
+import engine "github.com/seed-c461eb89/nodelock/internal/lockfile"
+
+const defaultFiletime = engine.Ctime

@@ -1,3 +1,5 @@
 package lockfile
 
-const defaultFiletime = Mtime
+import engine "github.com/seed-c461eb89/nodelock/internal/lockfile"
+
+const defaultFiletime = engine.Mtime

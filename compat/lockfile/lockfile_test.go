@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -15,15 +16,20 @@ import (
 	"time"
 
 	"github.com/seed-c461eb89/nodelock/compat/lockfile"
+	"github.com/seed-c461eb89/nodelock/compat/nodeerror"
 )
 
 // functions are all that take a path, by name. They return the error.
 var functions = map[string]func(path string) error{
 	"Lock": func(path string) error {
-		return lockfile.Lock(context.Background(), path, lockfile.Options{})
+		_, err := lockfile.Lock(context.Background(), path, lockfile.Options{})
+		return err
 	},
-	"LockSync": func(path string) error { return lockfile.LockSync(path, lockfile.Options{}) },
-	"Unlock":   lockfile.Unlock,
+	"LockSync": func(path string) error {
+		_, err := lockfile.LockSync(path, lockfile.Options{})
+		return err
+	},
+	"Unlock": lockfile.Unlock,
 	"Check": func(path string) error {
 		_, err := lockfile.Check(path, lockfile.Options{})
 		return err
@@ -137,15 +143,14 @@ func TestDurations(t *testing.T) {
 		{"negative stale", lockfile.Options{Stale: -time.Hour}, 0, ""},
 		{"most negative stale", lockfile.Options{Stale: math.MinInt64}, 0, ""},
 		{"greatest stale", lockfile.Options{Stale: never}, 24 * time.Hour, "EEXIST"},
-		{"shorter than a millisecond", lockfile.Options{Wait: 1, PollPeriod: 1}, 0, "EEXIST"},
-		{"future", lockfile.Options{Stale: time.Nanosecond}, -time.Hour, "EEXIST"},
+		{"future", lockfile.Options{Stale: time.Millisecond}, -time.Hour, "EEXIST"},
 	}
 	lockfile.SetFiletime(lockfile.Mtime)
 	defer lockfile.SetFiletime(lockfile.Ctime)
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			path := held(t, test.age)
-			err := lockfile.Lock(t.Context(), path, test.options)
+			_, err := lockfile.Lock(t.Context(), path, test.options)
 			if code(err) != test.code {
 				t.Errorf("err = %v, not %q", err, test.code)
 			}
@@ -158,12 +163,76 @@ func TestDurations(t *testing.T) {
 			{Wait: never}, {Wait: never, PollPeriod: never}, {Retries: math.MaxInt, RetryWait: never},
 		} {
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-			if err := lockfile.Lock(ctx, held(t, 0), options); !errors.Is(err, context.DeadlineExceeded) {
+			if _, err := lockfile.Lock(ctx, held(t, 0), options); !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("%+v: err = %v", options, err)
 			}
 			cancel()
 		}
 	})
+}
+
+// The largest threshold of LockSync is not rounded up beyond all durations (L20).
+func TestLockSyncGreatestStale(t *testing.T) {
+	for _, stale := range []time.Duration{math.MaxInt64, math.MaxInt64 - 1, math.MaxInt64 - time.Second/2} {
+		path := held(t, 0)
+		whole := time.Now().Truncate(time.Second)
+		if err := os.Chtimes(path, whole, whole); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := lockfile.LockSync(path, lockfile.Options{Stale: stale, Filetime: lockfile.Mtime}); !errors.Is(err, lockfile.ErrLocked) {
+			t.Errorf("%v: %v", stale, err)
+		}
+	}
+}
+
+// A number of milliseconds that was not converted is refused by every function, and the
+// text says how to write it.
+func TestUnconvertedMilliseconds(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.lock")
+	for name, o := range map[string]lockfile.Options{
+		"Wait": {Wait: 2000}, "PollPeriod": {PollPeriod: 100}, "Stale": {Stale: 60000}, "RetryWait": {RetryWait: 999999},
+	} {
+		shared := lockfile.Share(o)
+		for _, call := range []func() error{
+			func() error { _, err := lockfile.Lock(t.Context(), path, o); return err },
+			func() error { _, err := lockfile.LockSync(path, o); return err },
+			func() error { _, err := lockfile.Check(path, o); return err },
+			func() error { _, err := lockfile.CheckSync(path, o); return err },
+			func() error { _, err := shared.Lock(t.Context(), path); return err },
+			func() error { _, err := shared.LockSync(path); return err },
+			func() error { _, err := shared.Check(path); return err },
+			func() error { _, err := shared.CheckSync(path); return err },
+		} {
+			err := call()
+			if !errors.Is(err, nodeerror.ErrOutOfRange) || !strings.Contains(err.Error(), strconv.Quote(name)) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+	_, err := lockfile.Lock(t.Context(), path, lockfile.Options{Stale: 60000})
+	if text := "60000 milliseconds are written 60000 * time.Millisecond"; !strings.Contains(err.Error(), text) {
+		t.Errorf("%v; want %s", err, text)
+	}
+	if _, err := lockfile.Check(path, lockfile.Options{Filetime: 3}); !errors.Is(err, nodeerror.ErrOutOfRange) {
+		t.Error(err)
+	}
+	if _, err := os.Lstat(path); err == nil {
+		t.Error("something was created")
+	}
+}
+
+// Each call can have a file time of its own (L22).
+func TestFiletimeOfACall(t *testing.T) {
+	path := held(t, time.Hour) // by mtime: the ctime is now
+	for filetime, want := range map[lockfile.Filetime]bool{lockfile.Ctime: true, lockfile.Mtime: false} {
+		o := lockfile.Options{Stale: time.Minute, Filetime: filetime}
+		if locked, err := lockfile.Check(path, o); err != nil || locked != want {
+			t.Errorf("Check by %d: %v, %v", filetime, locked, err)
+		}
+	}
+	if lockfile.CurrentFiletime() != lockfile.Ctime && runtime.GOOS != "windows" {
+		t.Error("the process's file time has changed")
+	}
 }
 
 // held makes a lock file of an age.
@@ -193,12 +262,12 @@ func code(err error) string {
 
 func TestSyncWait(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.lock")
-	for _, options := range []lockfile.Options{{Wait: 1}, {Wait: -1}, {RetryWait: 1}} {
-		if err := lockfile.LockSync(path, options); !errors.Is(err, lockfile.ErrSyncWait) {
+	for _, options := range []lockfile.Options{{Wait: time.Second}, {Wait: -1}, {RetryWait: time.Second}} {
+		if _, err := lockfile.LockSync(path, options); !errors.Is(err, lockfile.ErrSyncWait) {
 			t.Errorf("LockSync %+v: err = %v", options, err)
 		}
 	}
-	if _, err := lockfile.CheckSync(path, lockfile.Options{Wait: 1}); !errors.Is(err, lockfile.ErrSyncWait) {
+	if _, err := lockfile.CheckSync(path, lockfile.Options{Wait: time.Second}); !errors.Is(err, lockfile.ErrSyncWait) {
 		t.Errorf("CheckSync: err = %v", err)
 	}
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
@@ -211,14 +280,14 @@ func TestSyncWait(t *testing.T) {
 func TestSharedOptions(t *testing.T) {
 	path := held(t, 0)
 	shared := lockfile.Share(lockfile.Options{Retries: 2})
-	if err := shared.Lock(t.Context(), path); code(err) != "EEXIST" {
+	if _, err := shared.Lock(t.Context(), path); code(err) != "EEXIST" {
 		t.Fatal(err)
 	}
 	if after := shared.Options(); after != (lockfile.Options{}) {
 		t.Errorf("Lock left %+v", after)
 	}
 	shared = lockfile.Share(lockfile.Options{Retries: 2})
-	if err := shared.LockSync(path); code(err) != "EEXIST" {
+	if _, err := shared.LockSync(path); code(err) != "EEXIST" {
 		t.Fatal(err)
 	}
 	if after := shared.Options(); after != (lockfile.Options{}) {
@@ -232,7 +301,7 @@ func TestSharedOptions(t *testing.T) {
 	}
 	options := lockfile.Options{Retries: 2}
 	before := options
-	if err := lockfile.Lock(t.Context(), path, options); code(err) != "EEXIST" || options != before {
+	if _, err := lockfile.Lock(t.Context(), path, options); code(err) != "EEXIST" || options != before {
 		t.Errorf("Lock changed its caller's options to %+v (%v)", options, err)
 	}
 }
@@ -253,7 +322,8 @@ func TestContention(t *testing.T) {
 		wait.Go(func() {
 			for i := range rounds {
 				options := lockfile.Options{Wait: time.Minute, PollPeriod: time.Millisecond, Stale: time.Hour}
-				if err := lockfile.Lock(t.Context(), path, options); err != nil {
+				l, err := lockfile.Lock(t.Context(), path, options)
+				if err != nil {
 					t.Error(err)
 					return
 				}
@@ -261,9 +331,9 @@ func TestContention(t *testing.T) {
 					t.Error("two inside")
 				}
 				count++
-				lockfile.SetFiletime(lockfile.Filetime(i % 2))
+				lockfile.SetFiletime(lockfile.Ctime + lockfile.Filetime(i%2))
 				inside.Add(-1)
-				if err := lockfile.Unlock(path); err != nil {
+				if err := l.Release(); err != nil {
 					t.Error(err)
 				}
 			}
@@ -284,7 +354,7 @@ func TestWaitingCost(t *testing.T) {
 	var wait sync.WaitGroup
 	for range waiting {
 		wait.Go(func() {
-			err := lockfile.Lock(ctx, path, lockfile.Options{Wait: time.Hour, PollPeriod: time.Hour})
+			_, err := lockfile.Lock(ctx, path, lockfile.Options{Wait: time.Hour, PollPeriod: time.Hour})
 			if !errors.Is(err, context.Canceled) {
 				t.Error(err)
 			}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"strings"
 	"testing"
 	"time"
 )
@@ -20,9 +21,9 @@ func must(t testing.TB, err error) {
 func TestMutexAndMirror(t *testing.T) {
 	path := t.TempDir() + "/a.lock"
 	m := NewMutex(path, MutexOptions{Stale: 200 * time.Millisecond, Update: 50 * time.Millisecond, Poll: 10 * time.Millisecond})
-	held, unlock, err := m.Lock(t.Context())
+	l, err := m.Lock(t.Context())
 	must(t, err)
-	if m.Reclaimed() {
+	if l.Reclaimed() {
 		t.Error("reclaimed")
 	}
 	time.Sleep(400 * time.Millisecond)
@@ -30,54 +31,70 @@ func TestMutexAndMirror(t *testing.T) {
 	if locked, err := Check(path, stale); !locked || err != nil {
 		t.Errorf("%v, %v: the heartbeat keeps no lock fresh", locked, err)
 	}
-	if err := Lock(t.Context(), path, stale); !errors.Is(err, fs.ErrExist) {
+	if _, err := Lock(t.Context(), path, stale); !errors.Is(err, ErrLocked) {
 		t.Error(err)
 	}
-	must(t, held.Err())
-	must(t, unlock())
-	must(t, LockSync(path, Options{}))
-	if _, _, err := m.TryLock(t.Context()); !errors.Is(err, fs.ErrExist) || err.Error() != "EEXIST: file already exists, open '"+path+"'" {
+	must(t, l.Err())
+	must(t, l.Release())
+	_, err = LockSync(path, Options{})
+	must(t, err)
+	if _, err := m.TryLock(t.Context()); !errors.Is(err, ErrLocked) || !errors.Is(err, fs.ErrExist) ||
+		!strings.HasPrefix(err.Error(), "EEXIST: file already exists, open '"+path+"': renewed ") {
 		t.Error(err)
 	}
 	// The mirror's lock has no heartbeat.
-	held, unlock, err = m.Lock(t.Context())
+	l, err = m.Lock(t.Context())
 	must(t, err)
-	if !m.Reclaimed() {
+	if !l.Reclaimed() {
 		t.Error("not reclaimed")
 	}
 	// And its unlock looks at nothing.
 	must(t, Unlock(path))
-	<-held.Done()
-	if !errors.Is(context.Cause(held), ErrCompromised) || !errors.Is(unlock(), ErrCompromised) {
-		t.Error(context.Cause(held))
+	<-l.Done()
+	if cause := context.Cause(l.Context()); !errors.Is(cause, ErrCompromised) || !errors.Is(l.Release(), ErrCompromised) {
+		t.Error(cause)
 	}
 }
 
 func TestMutexWithoutStale(t *testing.T) {
 	path := t.TempDir() + "/a.lock"
-	must(t, LockSync(path, Options{}))
-	for _, stale := range []time.Duration{0, -time.Second} {
-		ctx, cancel := context.WithTimeout(t.Context(), 250*time.Millisecond)
-		defer cancel()
-		if _, _, err := NewMutex(path, MutexOptions{Stale: stale}).Lock(ctx); err != context.DeadlineExceeded {
-			t.Error(err)
-		}
+	_, err := LockSync(path, Options{})
+	must(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 250*time.Millisecond)
+	defer cancel()
+	if _, err := NewMutex(path, MutexOptions{}).Lock(ctx); !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, ErrLocked) {
+		t.Error(err)
 	}
 	must(t, Unlock(path))
 }
 
+// A Mutex goes by the file time that its options say, whatever the process has chosen.
+func TestMutexFiletime(t *testing.T) {
+	path := t.TempDir() + "/a.lock"
+	_, err := LockSync(path, Options{})
+	must(t, err)
+	must(t, os.Chtimes(path, time.Time{}, time.Now().Add(-time.Hour)))
+	if _, err := NewMutex(path, MutexOptions{Stale: time.Minute, Filetime: Ctime}).TryLock(t.Context()); !errors.Is(err, ErrLocked) {
+		t.Error(err)
+	}
+	l, err := NewMutex(path, MutexOptions{Stale: time.Minute, Filetime: Mtime}).TryLock(t.Context())
+	must(t, err)
+	must(t, l.Release())
+}
+
 func TestCleanupOfMutexes(t *testing.T) {
 	t.Chdir(t.TempDir())
-	held, unlock, err := NewMutex("ours", MutexOptions{}).Lock(t.Context())
+	ours, err := NewMutex("ours", MutexOptions{}).Lock(t.Context())
 	must(t, err)
-	_, unlockOther, err := NewMutex("replaced", MutexOptions{}).Lock(t.Context())
+	replaced, err := NewMutex("replaced", MutexOptions{}).Lock(t.Context())
 	must(t, err)
 	must(t, os.Remove("replaced"))
-	must(t, LockSync("replaced", Options{}))
+	_, err = os.Create("replaced") // as another process does
+	must(t, err)
 	must(t, os.Mkdir("elsewhere", 0o777))
 	t.Chdir("elsewhere")
-	mutexes.Clean()
-	if held.Err() == nil {
+	Cleanup()
+	if !errors.Is(context.Cause(ours.Context()), ErrReleased) {
 		t.Error("the context goes on")
 	}
 	if _, err := os.Lstat("../ours"); err == nil {
@@ -86,18 +103,20 @@ func TestCleanupOfMutexes(t *testing.T) {
 	if _, err := os.Lstat("../replaced"); err != nil {
 		t.Error("another's lock is removed")
 	}
-	must(t, unlock())
-	if err := unlockOther(); !errors.Is(err, ErrCompromised) {
+	if err := ours.Release(); !errors.Is(err, ErrReleased) {
 		t.Error(err)
 	}
-	must(t, Unlock("../replaced"))
+	if err := replaced.Release(); !errors.Is(err, ErrCompromised) {
+		t.Error(err)
+	}
 }
 
 func BenchmarkMirror(b *testing.B) {
 	path := b.TempDir() + "/a.lock"
 	b.ReportAllocs()
 	for b.Loop() {
-		must(b, Lock(b.Context(), path, Options{}))
+		_, err := Lock(b.Context(), path, Options{})
+		must(b, err)
 		must(b, Unlock(path))
 	}
 }
@@ -106,8 +125,8 @@ func BenchmarkMutex(b *testing.B) {
 	m := NewMutex(b.TempDir()+"/a.lock", MutexOptions{Stale: time.Minute})
 	b.ReportAllocs()
 	for b.Loop() {
-		_, unlock, err := m.TryLock(b.Context())
+		l, err := m.TryLock(b.Context())
 		must(b, err)
-		must(b, unlock())
+		must(b, l.Release())
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 // A lock in a directory that is not there.
 func Example() {
-	err := lockfile.Lock(context.Background(), "missing/a.lock", lockfile.Options{})
+	_, err := lockfile.Lock(context.Background(), "missing/a.lock", lockfile.Options{})
 
 	var e *nodeerror.Error
 	if errors.As(err, &e) {

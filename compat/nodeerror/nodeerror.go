@@ -63,6 +63,16 @@ type Error struct {
 	Err error
 }
 
+// Sentinels for arguments that are refused before anything is done. The text says which
+// argument it is and what it must be.
+var (
+	// ErrOutOfRange: an option is out of range. Code ERR_OUT_OF_RANGE.
+	ErrOutOfRange = &Error{Code: "ERR_OUT_OF_RANGE", Message: "an option is out of range"}
+	// ErrInvalidArgument: an argument cannot be used, such as a path with a NUL in it. Code
+	// ERR_INVALID_ARG_VALUE.
+	ErrInvalidArgument = &Error{Code: "ERR_INVALID_ARG_VALUE", Message: "an argument is invalid"}
+)
+
 // Error returns Node's text, escaped. See the package documentation under "Text".
 func (e *Error) Error() string {
 	if e.Message != "" {

@@ -32,7 +32,7 @@ func Example() {
 	}
 	fmt.Println("lock:", filepath.Base(lease.Path()))
 
-	// Somebody else does not get it.
+	// No other call gets it now.
 	_, err = properlockfile.LockSync(file, properlockfile.Options{})
 	fmt.Println(err, errors.Is(err, properlockfile.ErrLocked))
 
@@ -50,6 +50,28 @@ func Example() {
 	// Lock file is already being held true
 	// release: <nil>
 	// locked: false <nil>
+}
+
+// The same lock for Go programs. Do holds it while a function runs, and tells the function
+// by its context if the lock is lost.
+func ExampleMutex_Do() {
+	dir, err := os.MkdirTemp("", "properlockfile-example")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+
+	m := properlockfile.NewMutex(dir, properlockfile.MutexOptions{
+		Wait: time.Second, // for the lock, and not for the work
+	})
+	err = m.Do(context.Background(), func(ctx context.Context) error {
+		fmt.Println("working", ctx.Err())
+		return nil
+	})
+	fmt.Println(err)
+	// Output:
+	// working <nil>
+	// <nil>
 }
 
 // Work that is to stop when the lock is lost.

@@ -37,9 +37,8 @@ func hold(dir, how string) error {
 	switch how {
 	case "listens":
 		signal.Notify(signals, syscall.SIGTERM)
-	case "leaves":
-		properlockfile.LeaveSignals()
-		signal.Notify(signals, syscall.SIGTERM)
+	case "cleans up on signals":
+		properlockfile.CleanupOnSignals()
 	}
 	o := properlockfile.Options{NoRealpath: true, Stale: 2 * time.Second}
 	if how == "throws" {
@@ -92,11 +91,11 @@ func TestExit(t *testing.T) {
 	}{
 		{"ends", 0, "exit status 0", "f.lock g.lock", ""},
 		{"cleans", 0, "exit status 0", "", ""},
-		{"waits", syscall.SIGTERM, "signal: terminated", "g.lock", ""},
-		{"waits", syscall.SIGINT, "signal: interrupt", "g.lock", ""},
-		{"waits", syscall.SIGKILL, "signal: killed", "f.lock g.lock", ""},
+		{"waits", syscall.SIGTERM, "signal: terminated", "f.lock g.lock", ""},
+		{"cleans up on signals", syscall.SIGTERM, "signal: terminated", "", ""},
+		{"cleans up on signals", syscall.SIGINT, "signal: interrupt", "", ""},
+		{"cleans up on signals", syscall.SIGKILL, "signal: killed", "f.lock g.lock", ""},
 		{"listens", syscall.SIGTERM, "exit status 0", "f.lock g.lock", ""},
-		{"leaves", syscall.SIGTERM, "exit status 0", "f.lock g.lock", ""},
 		{"throws", 0, "exit status 2", "g.lock", "ENOENT: no such file or directory, stat '"},
 		{"does not throw", 0, "exit status 0", "g.lock", ""},
 	} {

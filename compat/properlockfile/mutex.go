@@ -1,7 +1,6 @@
 package properlockfile
 
 import (
-	"cmp"
 	"context"
 	"time"
 
@@ -14,18 +13,34 @@ import (
 // mutexes are those of this process.
 var mutexes = mutex.New(filesystem.OS{}, clock.System{}, &exithook.Process)
 
+// Errors of a [Mutex] alone; use errors.Is.
+var (
+	// ErrGuardBusy (EGUARDBUSY): another process has the guard of the directory that the lock
+	// is in and does not go on. It is stopped, or hangs in a system call.
+	ErrGuardBusy error = mutex.ErrGuardBusy
+	// ErrNotLock: there is something else than a directory at the lock's path.
+	ErrNotLock = mutex.ErrNotLock
+)
+
 // MutexOptions are the options of a [Mutex]. The zero value is Node's default: stale after
 // 10 s, renewed every 5 s.
+//
+// A duration that is negative, or between 0 and 1 ms, is refused: Lock and TryLock return
+// an error that matches [nodeerror.ErrOutOfRange].
 type MutexOptions struct {
-	// Stale is how old the mtime of a lock must be for the lock to be taken over. 0 or less:
-	// 10 s. Anything less than 2 s is 2 s (P3).
+	// Stale is how old the mtime of a lock must be for the lock to be taken over. 0: 10 s.
+	// Anything less than 2 s is 2 s (P3).
 	Stale time.Duration
-	// Update is the time between heartbeats. 0 or less: half of Stale. It is held within 1 s
-	// and half of Stale (P3).
+	// Update is the time between heartbeats. 0: half of Stale. It is held within 1 s and half
+	// of Stale (P3).
 	Update time.Duration
-	// Poll is the time between attempts while somebody else has the lock, which varies by
-	// a quarter either way. 0 or less means 100 ms.
+	// Poll is the time between attempts while another process has the lock, which varies
+	// by a quarter either way. 0 means 100 ms.
 	Poll time.Duration
+	// Wait bounds how long Lock waits; 0: only the context does. When it is over, the error
+	// is [ErrLocked]. It does not bound what is done under the lock, as a deadline of the
+	// context does.
+	Wait time.Duration
 	// NoRealpath is as in [Options].
 	NoRealpath bool
 	// LockfilePath is the lock's directory; "": the file's name with ".lock" after it. A
@@ -34,22 +49,11 @@ type MutexOptions struct {
 	LockfilePath string
 }
 
-const (
-	defaultStale, leastStale = 10 * time.Second, 2 * time.Second
-	leastUpdate              = time.Second
-	defaultPoll              = 100 * time.Millisecond
-	// doubt is how long a lock that looks stale is watched before it is taken over.
-	doubt = 50 * time.Millisecond
-	// settle is how long after a takeover the lock is looked at once more: a Node program
-	// that judged the same stale lock has acted by then.
-	settle = 5 * time.Millisecond
-)
-
 // A Mutex is the lock of a file for Go: the same directory on disk, and more is promised.
 // Its limits first:
 //
 //   - Its promises are for programs on one machine that use Mutex, in a directory that can
-//     be guarded: [Mutex.Guarded] says whether the one that the lock is in can. On network
+//     be guarded: [Lease.Guarded] says whether the one that the lock is in can. On network
 //     filesystems it usually cannot be, nor can one that this process may not read. Then a
 //     takeover can make two owners, though it takes more to go wrong than in Node.
 //   - Node does not know the guard. A Node program that judged a lock stale may remove the
@@ -75,10 +79,10 @@ const (
 // What is promised, to programs on one machine that use Mutex in a directory that can be
 // guarded:
 //
-//   - One stale lock is taken over by one participant, who knows it: [Mutex.Reclaimed].
+//   - One stale lock is taken over by one participant, which is told: [Lease.Reclaimed].
 //   - A lock that is renewed in time is not taken over, touched or removed by anybody but
 //     its holder.
-//   - A holder that lost its lock is told, by the context that Lock returns, and its
+//   - A holder that lost its lock is told, by [Lease.Context] and [Lease.Done], and its
 //     release leaves the other's lock alone.
 //   - Whenever a process dies, the next one gets the lock, at once or when it is stale. A
 //     directory whose name is the lock's and ".nodelock-claim" may stay behind from a
@@ -109,52 +113,48 @@ const (
 // macOS and FreeBSD. Elsewhere it is refused and Guarded is false: on NFS for one.
 //
 // A Mutex can be used by several goroutines at once. While it is held it costs a
-// descriptor and a timer.
+// descriptor and a timer. Use [NewMutex] to make one: the methods of a zero Mutex panic.
 type Mutex struct{ mutex *mutex.Mutex }
 
 // NewMutex returns a Mutex for file, which it does not touch. The file is resolved by each
 // Lock and TryLock; the release goes to the lock that was taken.
+//
+// A path that is empty or ends in a slash, and options that cannot be, are errors of Lock
+// and TryLock.
 func NewMutex(file string, o MutexOptions) *Mutex {
-	stale := max(cmp.Or(max(o.Stale, 0), defaultStale), leastStale)
-	update := max(min(cmp.Or(max(o.Update, 0), stale/2), stale/2), leastUpdate)
-	return &Mutex{mutexes.Mutex(mutex.ProperLockfile(file, o.LockfilePath, o.NoRealpath), mutex.Options{
-		Stale: stale, Update: update, Poll: cmp.Or(max(o.Poll, 0), defaultPoll), Doubt: doubt, Settle: settle,
-	})}
+	return &Mutex{mutexes.ProperLockfileMutex(file, mutex.ProperLockfileOptions(o))}
 }
 
-// Lock waits for the lock as long as ctx lasts.
+// Lock waits for the lock as long as ctx lasts, and no longer than MutexOptions.Wait.
 //
-// When the error is nil, the lock is held, and the caller owes a call of unlock. It can
-// be called more than once and from several goroutines, in a defer too: the first call
-// releases the lock, the others return what that returned. Its error is
-// [ErrCompromised] if the lock was lost: then nothing on disk has been touched. If another
-// process that has the guard does not go on for 5 s, the error says so; the lock is not
-// renewed any more, and unlock can be called again.
+// When the error is nil, the lock is held, and the caller owes a call of [Lease.Release].
 //
-// The context held ends when the lock is lost, when it is released, and with ctx. Its
-// cause tells which: [ErrCompromised] if it is lost, [ErrReleased] if it is released. A
-// loss is found out by the heartbeat, so up to MutexOptions.Update later, or when a process
-// that was stopped goes on.
-//
-// If ctx ends while Lock waits, it returns the context's cause, and has left nothing on
-// disk. A ctx that has ended before leaves the disk untouched. An error other than that
-// is of a system call: file cannot be resolved, the lock cannot be made, or what is at its
-// path is no lock.
-func (m *Mutex) Lock(ctx context.Context) (held context.Context, unlock func() error, err error) {
-	return m.mutex.Lock(ctx)
-}
+// If MutexOptions.Wait is over, the error matches [ErrLocked]. If ctx ends while Lock
+// waits, it matches ErrLocked and the context's cause. Either way nothing of this call is
+// on disk. A ctx that has ended before leaves the disk untouched, and its cause is the
+// error. Any other error is of a system call: file cannot be resolved, the lock cannot be
+// made, or there is something else at its path ([ErrNotLock]). A nil ctx panics.
+func (m *Mutex) Lock(ctx context.Context) (*Lease, error) { return mutexLeaseOf(m.mutex.Lock(ctx)) }
 
 // TryLock is [Mutex.Lock] with one attempt. If the lock is held, by this process too, the
 // error is [ErrLocked]. A lock that is stale is watched for 50 ms before it is taken over. Where
 // the guard is busy for a second, the lock counts as held.
-func (m *Mutex) TryLock(ctx context.Context) (held context.Context, unlock func() error, err error) {
-	return m.mutex.TryLock(ctx)
+func (m *Mutex) TryLock(ctx context.Context) (*Lease, error) {
+	return mutexLeaseOf(m.mutex.TryLock(ctx))
 }
 
-// Reclaimed reports whether the lock that was taken last was stale, and is for its holder
-// to ask: what the lock protects may have been left half done.
-func (m *Mutex) Reclaimed() bool { return m.mutex.Reclaimed() }
+// Do takes the lock as Lock does, calls f, and releases the lock when f returns or panics.
+// The context that f is given is [Lease.Context]: it ends when the lock is lost.
+//
+// The error is that of Lock, or that of f. If the lock was lost, or could not be released,
+// it also matches that error, even if f returned nil: a loss matches [ErrCompromised].
+func (m *Mutex) Do(ctx context.Context, f func(ctx context.Context) error) error {
+	return m.mutex.Do(ctx, f)
+}
 
-// Guarded reports whether the filesystem could guard the lock's directory when it was
-// tried last. Without, the promises of takeover do not hold.
-func (m *Mutex) Guarded() bool { return m.mutex.Guarded() }
+func mutexLeaseOf(l *mutex.Lease, err error) (*Lease, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &Lease{l}, nil
+}

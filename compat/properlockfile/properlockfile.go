@@ -3,14 +3,14 @@
 //
 // # Limits
 //
-//   - The lock is advisory and cooperative. It keeps out those who ask for it, and
-//     nobody else.
-//   - The lock is a directory without anything in it. Nothing says who made it:
-//     a release removes what is there, also a directory that somebody else has made
+//   - The lock is advisory and cooperative. It keeps out programs that ask for it, and
+//     no others.
+//   - The lock is a directory without anything in it. Nothing says which program made
+//     it: a release removes what is there, also a directory that another program has made
 //     after the first was removed. The heartbeat of [V4] notices another's
 //     directory by its mtime, [V1] does not.
 //   - A holder that cannot renew its lock for the time of Stale (the machine sleeps, the
-//     process is stopped, the filesystem hangs) loses it to whoever asks next, and is
+//     process is stopped, the filesystem hangs) loses it to the next program that asks, and is
 //     told at its next heartbeat, not before: look at [Lease.Done] and [Lease.Err]
 //     before doing what cannot be undone. With [V4] that is up to half of Stale later.
 //   - Takeover can make two owners. Of two participants that find the same stale lock,
@@ -22,15 +22,15 @@
 //     is another machine's. A clock that is set changes them.
 //   - File times of two seconds (FAT) do not work with [V4]: the heartbeat finds another
 //     time than the one it has set. So it is with some of whole milliseconds.
-//   - Two locks of one file in one process, under two LockfilePaths or because somebody
-//     removed the first one's directory, are not kept apart, see [Lease.Release].
+//   - Two locks of one file in one process, under two LockfilePaths or because
+//     the first one's directory was removed by another program, are not kept apart, see [Lease.Release].
 //   - Directories stay behind when the process is killed by SIGKILL, crashes, panics, or
 //     calls os.Exit without [Cleanup]. They go stale, and are taken over then.
 //
 // These are the protocol's, and the functions here have them because Node has them.
 //
 // [Mutex] locks with the same directories, can tell its own, and makes no two owners where
-// the filesystem lets it. Its documentation says what it promises, and to whom.
+// the filesystem lets it. Its documentation says what it promises, and to which programs.
 //
 // # The path of the lock
 //
@@ -69,23 +69,19 @@
 //
 // # Exit
 //
-// Locks that are held are removed on exit (P20). Go has no hook for a normal exit: call
-// [Cleanup] before os.Exit and at the end of main. Fatal signals are taken care of while
-// a lock of [V4] is held: those locks are removed and the process dies of the signal.
-// The signals are ABRT, ALRM, HUP, INT and TERM; except on Windows VTALRM, XCPU, XFSZ,
-// USR2, TRAP, SYS and QUIT; on Linux also IO, PWR and STKFLT. A lock of [V1] stays when a
-// signal ends the process, as 1.2.0 leaves it.
-//
-// A program that listens to a signal with os/signal keeps it: the locks stay and nothing
-// is raised again. On Linux this is found out when the signal arrives. Elsewhere it
-// cannot be: tell it with [LeaveSignals].
+// Locks that are held can be removed on exit (P20). Go has no hook for a normal exit: call
+// [Cleanup] before os.Exit and at the end of main. Signals are left to the program: call
+// [CleanupOnSignals] in main to have the locks removed before a signal ends the process.
 //
 // # Differences from Node
 //
 // Where Node crashes, hangs or runs out of memory:
 //
-//   - A compromise does not end the process. Node's default handler throws, which nobody
-//     can catch; here [Lease.Done] is closed. Set OnCompromised to [Throw] to die.
+//   - Signals are left to the program. Node's 4.1.2 catches them; a Go library that did
+//     would end programs that handle a signal in their own way. See [CleanupOnSignals],
+//     which removes the locks of [V1] too.
+//   - A compromise does not end the process. Node's default handler throws, which no
+//     caller can catch; here [Lease.Done] is closed. Set OnCompromised to [Throw] to die.
 //   - Contradicting timeouts, MinTimeout > MaxTimeout, are an error. Node throws it from
 //     a callback and dies, unless realpath is false.
 //   - An endless number of retries is endless: give any Count, or Forever. Node runs out
@@ -98,8 +94,13 @@
 //     filesystems: the first one's is remembered. Node throws from a callback and dies.
 //   - An FS that panics or returns nothing makes the call fail. Node dies, or worse.
 //
-// Where Node's result helps nobody:
+// Where Node's result helps no program:
 //
+//   - A lease that was released stays released. A second release is ERELEASED also where
+//     this process holds another lock of the file by then, which Node's release function may
+//     end.
+//   - A release that failed can be tried again. Node's release function says ERELEASED then,
+//     and the directory stays.
 //   - Nothing fires after a release. In Node a release at the moment when a heartbeat
 //     looks at the lock is followed by a call of the compromise handler, or by a touch,
 //     or by a crash if the look failed.
@@ -122,7 +123,7 @@
 //     Lock returns. Node does not wait for that.
 //   - Heartbeats are made by goroutines of their own. A Node program that is busy is late
 //     with them.
-//   - Exit needs [Cleanup]; after it the locks count as released. On a signal, see above.
+//   - Exit needs [Cleanup]; after it the locks count as released.
 //
 // The names P1 to P23 in this documentation are the rows of the contract that the
 // recordings in testdata cover; run "go run ./conformance/conform" to see them.
@@ -138,6 +139,7 @@ import (
 	"github.com/seed-c461eb89/nodelock/internal/clock"
 	"github.com/seed-c461eb89/nodelock/internal/exithook"
 	"github.com/seed-c461eb89/nodelock/internal/filesystem"
+	"github.com/seed-c461eb89/nodelock/internal/lease"
 	engine "github.com/seed-c461eb89/nodelock/internal/properlockfile"
 	"github.com/seed-c461eb89/nodelock/internal/retry"
 )
@@ -145,17 +147,19 @@ import (
 // process is what Node keeps in module scope: the locks of this process.
 var process = engine.New(filesystem.OS{}, clock.System{}, &exithook.Process)
 
-// An Error is a failed call as Node describes it. Its Err field, to which it unwraps,
-// is Go's own account of it.
+// An Error is a failed call as Node describes it: Code, Errno, Syscall, Path and File are
+// Node's fields, and errors.As finds Go's own account of it. See [nodeerror.Error] for all
+// of them.
 type Error = nodeerror.Error
 
 // The errors that a program may want to tell apart; use errors.Is.
 var (
-	// ErrLocked (ELOCKED): somebody holds the lock, who may be this process (P8).
+	// ErrLocked (ELOCKED): the lock is held (P8). The process that holds it may be this one.
 	ErrLocked error = engine.ErrLocked
 	// ErrNotAcquired (ENOTACQUIRED): this process holds no lock of the file (P16).
 	ErrNotAcquired error = engine.ErrNotAcquired
-	// ErrReleased (ERELEASED): the lock was released or lost before (P15).
+	// ErrReleased (ERELEASED): the lock was released before, or lost (P15). If it was lost,
+	// the error matches ErrCompromised too.
 	ErrReleased error = engine.ErrReleased
 	// ErrCompromised (ECOMPROMISED): the lock was lost (P13). Where a failed call showed
 	// that, the error has that call's text and everything else, and unwraps to it.
@@ -170,22 +174,26 @@ type Contract uint8
 const (
 	// V4 is version 4.1.2, which nearly every program uses today. Its heartbeat looks
 	// whether the directory is still its own.
-	V4 Contract = Contract(engine.V4)
-	// V1 is version 1.2.0. On disk it is the same protocol; its heartbeat touches whatever
-	// is there, and it knows neither LockfilePath nor MaxRetryTime.
-	V1 Contract = Contract(engine.V1)
+	V4 = Contract(engine.V4)
+	// V1 is version 1.2.0. On disk it is the same protocol; its heartbeat touches what is
+	// there, and it knows neither LockfilePath nor MaxRetryTime.
+	V1 = Contract(engine.V1)
 )
 
 // Options are Node's options. The zero value is Node's default: one attempt, stale
 // after 10 s, renewed every 5 s. Durations may be of any length. Node counts in whole
 // milliseconds: its timers cut fractions off.
+//
+// A duration between 0 and 1 ms is refused with [nodeerror.ErrOutOfRange], here and in
+// [Retries]: it is a number of milliseconds that was not converted. Node's stale: 60000 is
+// 60000 * time.Millisecond.
 type Options struct {
 	// Stale is how old the mtime of a lock must be for the lock to be taken over (P6): a
 	// lock is stale when it is older. 0: 10 s. Anything less than 2 s is 2 s, so for Node's
-	// 0 or null write 1 (P3). All participants should have the same.
+	// 0 or null write -1 (P3). All participants should have the same.
 	Stale time.Duration
 	// Update is how long after one heartbeat the next one follows. 0: half of Stale. It is
-	// held within 1 s and half of Stale, so for Node's 0 write 1 (P3).
+	// held within 1 s and half of Stale, so for Node's 0 write -1 (P3).
 	Update time.Duration
 	// Retries is for Lock: whether and when it tries again (P9). The zero value: it does not.
 	Retries Retries
@@ -234,12 +242,13 @@ type Retries struct {
 	MaxRetryTime time.Duration
 }
 
-// engine returns the options as the engine has them.
-func (o *Options) engine() engine.Options {
-	return engine.Options{
+// engine returns the options as the engine has them, or what is wrong with them.
+func (o *Options) engine() (*engine.Options, error) {
+	options := &engine.Options{
 		Stale: o.Stale, Update: o.Update, Retries: retry.Options(o.Retries), NoRealpath: o.NoRealpath, FS: o.FS,
 		OnCompromised: o.OnCompromised, LockfilePath: o.LockfilePath, Contract: engine.Contract(o.Contract),
 	}
+	return options, options.Check()
 }
 
 // An FS makes the calls that the protocol needs (P19). Functions of the packages os and
@@ -267,12 +276,6 @@ type FS interface {
 	Realpath(name string) (string, error)
 }
 
-// A Lease is a lock that [Lock] or [LockSync] has taken. Its methods can be called from
-// several goroutines at once.
-type Lease engine.Lease
-
-func (l *Lease) engine() *engine.Lease { return (*engine.Lease)(l) }
-
 // Lock locks file (P1 to P10).
 //
 // When the error is nil, the lock's directory was made by this call, and is renewed until
@@ -293,18 +296,29 @@ func (l *Lease) engine() *engine.Lease { return (*engine.Lease)(l) }
 //
 // Which of several participants that wait gets the lock is not specified.
 func Lock(ctx context.Context, file string, o Options) (*Lease, error) {
-	options := o.engine()
-	l, err := process.Lock(ctx, file, &options)
-	return (*Lease)(l), err
+	options, err := o.engine()
+	if err != nil {
+		return nil, err
+	}
+	return leaseOf(process.Lock(ctx, file, options))
 }
 
 // LockSync is Lock with one attempt (P18). If o.Retries ask for any retry, the error is
 // [ErrSyncRetries] and nothing has been touched. With [V4] it finds out the precision of
 // file times each time, so that the mtime it leaves is up to 1.005 s in the future (P10).
 func LockSync(file string, o Options) (*Lease, error) {
-	options := o.engine()
-	l, err := process.LockSync(file, &options)
-	return (*Lease)(l), err
+	options, err := o.engine()
+	if err != nil {
+		return nil, err
+	}
+	return leaseOf(process.LockSync(file, options))
+}
+
+func leaseOf(l *engine.Lease, err error) (*Lease, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &Lease{l}, nil
 }
 
 // Unlock releases the lock that this process holds of file (P16).
@@ -319,15 +333,21 @@ func LockSync(file string, o Options) (*Lease, error) {
 // be as they were for the lock. The directory that is removed is the one that the options
 // here say, not the one that was made: LockfilePath must be given again.
 func Unlock(file string, o Options) error {
-	options := o.engine()
-	return process.Unlock(file, &options)
+	options, err := o.engine()
+	if err != nil {
+		return err
+	}
+	return process.Unlock(file, options)
 }
 
 // UnlockSync is Unlock. With [V4], if o.Retries ask for any retry, the error is
 // [ErrSyncRetries] (P18).
 func UnlockSync(file string, o Options) error {
-	options := o.engine()
-	return process.UnlockSync(file, &options)
+	options, err := o.engine()
+	if err != nil {
+		return err
+	}
+	return process.UnlockSync(file, options)
 }
 
 // Check reports whether anybody holds the lock of file: whether the lock is there and not
@@ -337,63 +357,114 @@ func UnlockSync(file string, o Options) error {
 //
 // Of o it looks at Stale, NoRealpath, FS, LockfilePath and Contract.
 func Check(file string, o Options) (bool, error) {
-	options := o.engine()
-	return process.Check(file, &options)
+	options, err := o.engine()
+	if err != nil {
+		return false, err
+	}
+	return process.Check(file, options)
 }
 
 // CheckSync is Check. With [V4], if o.Retries ask for any retry, the error is
 // [ErrSyncRetries] (P18).
 func CheckSync(file string, o Options) (bool, error) {
-	options := o.engine()
-	return process.CheckSync(file, &options)
+	options, err := o.engine()
+	if err != nil {
+		return false, err
+	}
+	return process.CheckSync(file, options)
 }
 
-// Release gives the lock back (P14).
-//
-// When the error is nil, the directory was removed, whoever has made it, or was not there.
-// Nothing is called or touched for this lease afterwards: OnCompromised is not called
-// when Release has begun, unless the call has begun before.
-//
-// If the lock was released or lost before, the error is [ErrReleased] and nothing on disk
-// has been touched (P15). After any other error, that of removing the directory, the lock
-// is held no more and not renewed, and the directory is there still: Release is not to be
-// tried again.
-//
-// If two locks of one file are held in this process, a release of either ends the later
-// one, whose directory is not renewed any more and stays if it is another; a release of
-// the other is then [ErrNotAcquired] or [ErrReleased].
-func (l *Lease) Release() error { return l.engine().Release() }
+// A Lease is a lock that is held: what [Lock], [LockSync] and [Mutex.Lock] return. Its
+// methods can be called from several goroutines at once.
+type Lease struct{ lease held }
 
-// Done returns a channel that is closed when the lock has been released or lost.
-func (l *Lease) Done() <-chan struct{} { return l.engine().Done() }
+// held is what the engines' leases are.
+type held interface {
+	lease.Lease
+	File() string
+	Guarded() bool
+}
 
-// Err returns nil while the lock is held, as far as this process knows; then the error
-// that says how it was lost, which is [ErrCompromised], or [ErrReleased] if it was
-// released.
-func (l *Lease) Err() error { return l.engine().Err() }
+// Release gives the lock back (P14). It can be called more than once, and belongs into a
+// defer: when it has succeeded, every further call returns [ErrReleased] and does nothing.
+//
+// For a lease of [Lock] or [LockSync], when the error is nil, the directory was removed, no
+// matter which program had made it, or was not there. Nothing is called or touched for this
+// lease afterwards: OnCompromised is not called when Release has begun, unless the call has
+// begun before. If the lock was lost before, the error matches ErrReleased, as in Node
+// (P15), and [ErrCompromised]; nothing on disk has been touched.
+//
+// For a lease of a [Mutex] it removes the directory only if it still is this lock. When the
+// error is nil, the lock was held until now. If it was lost, the error is
+// [ErrCompromised], and nothing on disk has been touched.
+//
+// After any other error, that of removing the directory, the lock is on disk, and is not
+// renewed any more; call Release again to try again. It then spares the lock if another
+// participant has taken it over meanwhile.
+//
+// If two locks of one file are held in this process by [Lock], a release of either ends the
+// later one, whose directory is not renewed any more and stays if it is another.
+func (l *Lease) Release() error { return l.lease.Release() }
+
+// Done returns a channel that is closed when the lock was lost, or has been released. A
+// loss is found out by the heartbeat.
+func (l *Lease) Done() <-chan struct{} { return l.lease.Done() }
+
+// Err returns nil while the lock is held, as far as this process knows. Then it returns
+// [ErrReleased], or an error that says how the lock was lost and matches [ErrCompromised].
+func (l *Lease) Err() error { return l.lease.Err() }
+
+// Context returns a context for what is done under the lock. It ends when Done is closed,
+// with the cause that Err returns, and when the context ends that the lock was taken with.
+func (l *Lease) Context() context.Context { return l.lease.Context() }
 
 // File returns the file that is locked, as it was resolved (P2).
-func (l *Lease) File() string { return l.engine().File() }
+func (l *Lease) File() string { return l.lease.File() }
 
 // Path returns the lock's directory (P1).
-func (l *Lease) Path() string { return l.engine().Path() }
+func (l *Lease) Path() string { return l.lease.Path() }
+
+// Reclaimed reports whether the lock was taken over because it was stale. What it protects
+// may have been left half done.
+func (l *Lease) Reclaimed() bool { return l.lease.Reclaimed() }
+
+// Guarded reports whether the directory that the lock is in could be guarded when it was
+// tried last. Without a guard the promises of [Mutex] about takeover do not hold. A lease
+// of [Lock] or [LockSync] has no guard.
+func (l *Lease) Guarded() bool { return l.lease.Guarded() }
+
+// String returns the path and the state of the lease, for messages.
+func (l *Lease) String() string { return lease.String(l.lease) }
 
 // Throw is Node's default for OnCompromised: it panics with the error, which ends the
-// process, since the goroutine that it is called in is nobody's (P13).
+// process, since no caller can recover in the goroutine that it is called in (P13).
 func Throw(err error) { panic(err) }
 
 // Cleanup removes the directories of all locks that are held, in the order in which they
-// were made, ignores errors, and counts the locks as released (P20). Those of a [Mutex] are
-// removed if they still are its own, and their contexts end. Call it before os.Exit.
-func Cleanup() {
-	process.Exit()
-	mutexes.Clean()
-}
+// were made, ignores errors, and ends the leases with [ErrReleased] (P20). Those of a
+// [Mutex] are removed if they still are its own. Cleanup gives up after 2 s. Call it before
+// os.Exit and at the end of main.
+func Cleanup() { exithook.Clean(process, mutexes) }
 
-// LeaveSignals tells that the program listens to these signals itself, or to all if none
-// is given: no clean-up happens on them, and they are not raised again. It is for the
-// whole process, other packages of this module included, and cannot be taken back.
+// CleanupOnSignals has the process remove its locks and die when one of the signals
+// arrives (P20). It is for main, and not for libraries: a program that has not called it
+// keeps what signals do to it.
 //
-// On Linux there is no need to, unless the program starts or stops listening while a
-// signal arrives.
-func LeaveSignals(signals ...os.Signal) { exithook.Process.Leave(signals...) }
+// With no argument the signals are those that end a Go program by default: HUP, INT and
+// TERM; except on Windows ABRT, QUIT, TRAP and SYS; on Linux also STKFLT. Those that are
+// ignored when it is called, as HUP is under nohup, stay ignored. A signal that the program
+// handles by itself should not be among them: the process dies of it.
+//
+// The locks are those of all packages of this module. From the moment that the clean-up
+// begins this process makes no new lock, and a call that would make one does not return.
+// Goroutines go on until the process has ended, at most 2 s later. It ends as the signal
+// ends a Go program: HUP, INT and TERM kill it, the others print the stacks of all
+// goroutines and exit with status 2. If Go's runtime takes no notice of the signal, the
+// status is 128 and the number of the signal.
+//
+// Stop takes it back. CleanupOnSignals can be called more than once, and by several
+// packages; each call is taken back by its own stop. Once the clean-up has begun, stop
+// does not return.
+func CleanupOnSignals(signals ...os.Signal) (stop func()) {
+	return exithook.Process.CleanupOnSignals(signals...)
+}

@@ -9,10 +9,12 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/seed-c461eb89/nodelock/compat/nodeerror"
 	"github.com/seed-c461eb89/nodelock/compat/properlockfile"
 )
 
@@ -129,9 +131,9 @@ func TestBadFile(t *testing.T) {
 		{"missing parent", filepath.Join(dir, "no", "file"), noRealpath, "ENOENT", "mkdir", fs.ErrNotExist, true},
 		{"missing parent of the lock", file, properlockfile.Options{LockfilePath: filepath.Join(dir, "no", "l")}, "ENOENT", "mkdir", fs.ErrNotExist, true},
 		{"NUL in the lock", file, properlockfile.Options{LockfilePath: "l\x00"}, "ERR_INVALID_ARG_VALUE", "", nil, true},
-		{"contract", file, properlockfile.Options{Contract: 9}, "ERR_INVALID_ARG_VALUE", "", nil, false},
+		{"contract", file, properlockfile.Options{Contract: 9}, "ERR_OUT_OF_RANGE", "", nodeerror.ErrOutOfRange, false},
 		{"contradicting timeouts", file, properlockfile.Options{
-			Retries: properlockfile.Retries{Count: -1, MinTimeout: 2, MaxTimeout: 1},
+			Retries: properlockfile.Retries{Count: -1, MinTimeout: 2 * time.Second, MaxTimeout: time.Second},
 		}, "", "", nil, true},
 	} {
 		for name, call := range functions {
@@ -170,6 +172,32 @@ func TestBadFile(t *testing.T) {
 	entries, err := os.ReadDir(dir)
 	if err != nil || len(entries) != 3 {
 		t.Errorf("something was made: %v %v", entries, err)
+	}
+}
+
+// A number of milliseconds that was not converted is refused by every function, and the
+// text says how to write it.
+func TestUnconvertedMilliseconds(t *testing.T) {
+	file := touch(t, t.TempDir(), "f")
+	for option, o := range map[string]properlockfile.Options{
+		"Stale": {Stale: 60000}, "Update": {Update: 5000},
+		"MinTimeout":   {Retries: properlockfile.Retries{MinTimeout: 100}},
+		"MaxTimeout":   {Retries: properlockfile.Retries{MaxTimeout: 1}},
+		"MaxRetryTime": {Retries: properlockfile.Retries{MaxRetryTime: 999999}},
+	} {
+		for name, call := range functions {
+			err := call(file, o)
+			if !errors.Is(err, nodeerror.ErrOutOfRange) || !strings.Contains(err.Error(), strconv.Quote(option)) {
+				t.Errorf("%s: %s: %v", name, option, err)
+			}
+		}
+	}
+	_, err := properlockfile.LockSync(file, properlockfile.Options{Stale: 60000})
+	if text := "60000 milliseconds are written 60000 * time.Millisecond"; !strings.Contains(err.Error(), text) {
+		t.Errorf("%v; want %s", err, text)
+	}
+	if isThere(t, file+".lock") {
+		t.Error("something was made")
 	}
 }
 

@@ -121,11 +121,6 @@ func (t *trial) lockdirObstructed(name string, obstruct func(path string) (resto
 // lockdirSystem takes the locks of compat/lockdir.
 type lockdirSystem struct{}
 
-type lockdirLock struct{ *lockdir.Lease }
-
-func (l lockdirLock) release() error { return l.Release() }
-func (l lockdirLock) lost() error    { return l.Err() }
-
 // lock waits for a holder, and in its synchronous form makes one attempt.
 func (lockdirSystem) lock(c command, sync bool) (lock, error) {
 	var o lockdir.Options
@@ -136,16 +131,14 @@ func (lockdirSystem) lock(c command, sync bool) (lock, error) {
 	if err != nil {
 		return nil, err
 	}
-	acquire := l.AcquireWait
 	if sync {
-		acquire = l.Acquire
+		return l.Acquire(context.Background())
 	}
-	lease, err := acquire(context.Background())
-	return lockdirLock{lease}, err
+	return l.AcquireWait(context.Background())
 }
 
 func (lockdirSystem) check(command, bool) (bool, error) {
 	return false, errors.New("lockdir has no check")
 }
 
-func (lockdirSystem) cleanup() {}
+func (lockdirSystem) cleanup() { lockdir.Cleanup() }

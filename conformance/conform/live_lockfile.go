@@ -143,19 +143,11 @@ func (lockfileSystem) options(c command) lockfile.Options {
 	}
 }
 
-type lockfileLock string
-
-func (l lockfileLock) release() error { return lockfile.Unlock(string(l)) }
-func (lockfileLock) lost() error      { return nil }
-
 func (s lockfileSystem) lock(c command, sync bool) (lock, error) {
-	var err error
 	if sync {
-		err = lockfile.LockSync(c.Path, s.options(c))
-	} else {
-		err = lockfile.Lock(context.Background(), c.Path, s.options(c))
+		return lockfile.LockSync(c.Path, s.options(c))
 	}
-	return lockfileLock(c.Path), err
+	return lockfile.Lock(context.Background(), c.Path, s.options(c))
 }
 
 func (s lockfileSystem) check(c command, sync bool) (bool, error) {

@@ -190,32 +190,15 @@ func storm(s system, c command, held map[string]lock) []bool {
 	return won
 }
 
-// A mutexLock is a lock that a Mutex holds.
-type mutexLock struct {
-	held   context.Context
-	unlock func() error
-}
-
-func (l mutexLock) release() error { return l.unlock() }
-
-func (l mutexLock) lost() error {
-	if l.held.Err() == nil {
-		return nil
-	}
-	return context.Cause(l.held)
-}
-
 // lockfileMutexSystem takes the locks of lockfile.Mutex. Synchronous is TryLock.
 type lockfileMutexSystem struct{ lockfileSystem }
 
 func (lockfileMutexSystem) lock(c command, sync bool) (lock, error) {
 	m := lockfile.NewMutex(c.Path, lockfile.MutexOptions{Stale: milliseconds(c.Options.Stale), Update: milliseconds(c.Options.Update)})
 	if sync {
-		held, unlock, err := m.TryLock(context.Background())
-		return mutexLock{held, unlock}, err
+		return m.TryLock(context.Background())
 	}
-	held, unlock, err := m.Lock(context.Background())
-	return mutexLock{held, unlock}, err
+	return m.Lock(context.Background())
 }
 
 // properMutexSystem takes the locks of properlockfile.Mutex. Synchronous is TryLock.
@@ -228,9 +211,7 @@ func (properMutexSystem) lock(c command, sync bool) (lock, error) {
 		Stale: milliseconds(c.Options.Stale), Update: milliseconds(c.Options.Update), Poll: 10 * time.Millisecond,
 	})
 	if sync {
-		held, unlock, err := m.TryLock(context.Background())
-		return mutexLock{held, unlock}, err
+		return m.TryLock(context.Background())
 	}
-	held, unlock, err := m.Lock(context.Background())
-	return mutexLock{held, unlock}, err
+	return m.Lock(context.Background())
 }

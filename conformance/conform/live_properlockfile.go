@@ -139,20 +139,11 @@ func (s properLockfileSystem) options(c command) properlockfile.Options {
 	}
 }
 
-type properLock struct{ *properlockfile.Lease }
-
-func (l properLock) release() error { return l.Release() }
-func (l properLock) lost() error    { return l.Err() }
-
 func (s properLockfileSystem) lock(c command, sync bool) (lock, error) {
-	var l *properlockfile.Lease
-	var err error
 	if sync {
-		l, err = properlockfile.LockSync(c.Path, s.options(c))
-	} else {
-		l, err = properlockfile.Lock(context.Background(), c.Path, s.options(c))
+		return properlockfile.LockSync(c.Path, s.options(c))
 	}
-	return properLock{l}, err
+	return properlockfile.Lock(context.Background(), c.Path, s.options(c))
 }
 
 func (s properLockfileSystem) check(c command, sync bool) (bool, error) {

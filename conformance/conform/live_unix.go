@@ -323,7 +323,7 @@ func chaos(s system, c command) error {
 		}
 		from := monotonic()
 		time.Sleep(rand.N(30 * time.Millisecond))
-		lost, to := l.lost(), monotonic()
+		lost, to := l.Err(), monotonic()
 		if lost == nil {
 			line, err := json.Marshal(answer{From: from, To: to})
 			if err != nil {
@@ -334,7 +334,7 @@ func chaos(s system, c command) error {
 				return err
 			}
 		}
-		if err := l.release(); err != nil && lost == nil && !errors.Is(err, properlockfile.ErrCompromised) {
+		if err := l.Release(); err != nil && lost == nil && !errors.Is(err, properlockfile.ErrCompromised) {
 			return err
 		}
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -220,10 +221,12 @@ func serve(stdin io.Reader, stdout io.Writer) error {
 	return lines.Err()
 }
 
-// A lock is one that this process holds.
+// A lock is one that this process holds: a lease.
 type lock interface {
-	release() error
-	lost() error
+	Context() context.Context
+	Err() error
+	Release() error
+	Reclaimed() bool
 }
 
 // A system takes the locks of one package.
@@ -259,11 +262,11 @@ func obey(c command, held map[string]lock) (a answer, err error) {
 			held[c.ID] = l
 		}
 	case "release":
-		err = held[c.ID].release()
+		err = held[c.ID].Release()
 	case "check", "checkSync":
 		a.Locked, err = s.check(c, c.Do == "checkSync")
 	case "lost":
-		if lost := held[c.ID].lost(); lost != nil {
+		if lost := held[c.ID].Err(); lost != nil {
 			a.Lost = &failure{Message: lost.Error()}
 			var e *lockfile.Error
 			if errors.As(lost, &e) {
@@ -276,7 +279,7 @@ func obey(c command, held map[string]lock) (a answer, err error) {
 		a.Won = storm(s, c, held)
 	case "calm":
 		for id, l := range held {
-			err = errors.Join(err, l.release())
+			err = errors.Join(err, l.Release())
 			delete(held, id)
 		}
 	case "chaos":
@@ -312,7 +315,7 @@ func contend(s system, c command) (overlaps int, err error) {
 		if err := os.Remove(c.Guard); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return overlaps, err
 		}
-		if err := l.release(); err != nil {
+		if err := l.Release(); err != nil {
 			return overlaps, err
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/seed-c461eb89/nodelock/conformance"
-	"github.com/seed-c461eb89/nodelock/internal/exithook"
 )
 
 // Run runs a scenario with the engine that its API names.
@@ -32,12 +31,6 @@ var programs = map[string]func(*conformance.Scenario, *conformance.World) (confo
 	"proper-lockfile": newProperLockfile,
 	"lockdir":         newLockdir,
 }
-
-// noSignals is the exit hook of a world in which no signal arrives.
-type noSignals struct{}
-
-func (noSignals) Add(exithook.Cleaner)    {}
-func (noSignals) Remove(exithook.Cleaner) {}
 
 // number returns an option that is to be a number; absent, null and false are 0, as
 // they are to the packages.

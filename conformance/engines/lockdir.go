@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/seed-c461eb89/nodelock/conformance"
+	"github.com/seed-c461eb89/nodelock/internal/exithook"
 	"github.com/seed-c461eb89/nodelock/internal/lockdir"
 )
 
@@ -23,7 +24,7 @@ func newLockdir(s *conformance.Scenario, w *conformance.World) (conformance.Prog
 	}
 	p := &lockdirProgram{
 		world:  w,
-		engine: lockdir.New(w, w.Clock(), w, platform),
+		engine: lockdir.New(w, w.Clock(), w, platform, exithook.None{}),
 		leases: map[int]*lockdir.Lease{},
 	}
 	for _, step := range s.Steps {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/seed-c461eb89/nodelock/conformance"
+	"github.com/seed-c461eb89/nodelock/internal/exithook"
 	"github.com/seed-c461eb89/nodelock/internal/lockfile"
 )
 
@@ -31,7 +32,7 @@ func newLockfile(s *conformance.Scenario, w *conformance.World) (conformance.Pro
 	if s.Filetime == "mtime" {
 		filetime = lockfile.Mtime
 	}
-	p := &lockfileProgram{engine: lockfile.New(w, w.Clock(), noSignals{}, filetime)}
+	p := &lockfileProgram{engine: lockfile.New(w, w.Clock(), exithook.None{}, filetime)}
 	shared := map[string]*lockfileOptions{}
 	for _, step := range s.Steps {
 		o := shared[step.OptionsID]
@@ -96,9 +97,9 @@ func (p *lockfileProgram) Call(step conformance.Step) conformance.Outcome {
 	var outcome conformance.Outcome
 	switch step.Call {
 	case "lock":
-		outcome.Err = p.engine.Lock(context.Background(), step.Path, o)
+		_, outcome.Err = p.engine.Lock(context.Background(), step.Path, o)
 	case "lockSync":
-		outcome.Err = p.engine.LockSync(step.Path, o)
+		_, outcome.Err = p.engine.LockSync(step.Path, o)
 	case "unlock":
 		outcome.Err = p.engine.Unlock(step.Path)
 	case "unlockSync":
@@ -124,4 +125,4 @@ func closeFailed(err error) bool {
 	return errors.As(err, &e) && e.Syscall == "close"
 }
 
-func (p *lockfileProgram) Exit() { p.engine.Clean() }
+func (p *lockfileProgram) Exit() { p.engine.Clean(context.Background()) }

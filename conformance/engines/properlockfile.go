@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/seed-c461eb89/nodelock/conformance"
+	"github.com/seed-c461eb89/nodelock/internal/exithook"
 	"github.com/seed-c461eb89/nodelock/internal/nodetime"
 	"github.com/seed-c461eb89/nodelock/internal/properlockfile"
 	"github.com/seed-c461eb89/nodelock/internal/retry"
@@ -25,7 +26,7 @@ type properLockfileProgram struct {
 func newProperLockfile(s *conformance.Scenario, w *conformance.World) (conformance.Program, error) {
 	p := &properLockfileProgram{
 		world:  w,
-		engine: properlockfile.New(w, w.Clock(), noSignals{}),
+		engine: properlockfile.New(w, w.Clock(), exithook.None{}),
 		leases: map[int]*properlockfile.Lease{},
 	}
 	shared := map[string]*ownFS{}
@@ -168,20 +169,20 @@ func (p *properLockfileProgram) Call(step conformance.Step) (outcome conformance
 	case "lockSync":
 		p.leases[step.Index], outcome.Err = p.engine.LockSync(step.Path, o)
 	case "unlock":
-		outcome.Err = p.engine.Unlock(step.Path, o)
+		outcome.Err = p.engine.NodeUnlock(step.Path, o)
 	case "unlockSync":
-		outcome.Err = p.engine.UnlockSync(step.Path, o)
+		outcome.Err = p.engine.NodeUnlockSync(step.Path, o)
 	case "check":
 		locked(p.engine.Check(step.Path, o))
 	case "checkSync":
 		locked(p.engine.CheckSync(step.Path, o))
 	case "release":
-		outcome.Err = p.leases[*step.Of].Release()
+		outcome.Err = p.leases[*step.Of].NodeRelease()
 	}
 	return outcome
 }
 
-func (p *properLockfileProgram) Exit() { p.engine.Exit() }
+func (p *properLockfileProgram) Exit() { p.engine.Clean(context.Background()) }
 
 // An ownFS is an fs object of the caller's: the world, in the shape that Go callers give
 // to a filesystem.

@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -23,16 +22,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The tests about signals run this test binary again, as a child that does what it
-// reads from its standard input, one command a line. It answers each line with the
-// same line, and says when something is cleaned and when it gets a signal that it
-// listens to. What it has said is the transcript that a failed test shows.
+// The tests about signals run this test binary again, as a child that does what it reads
+// from its standard input, one command a line. It answers each line with the same line,
+// and says when something is cleaned and when it gets a signal that it listens to. What it
+// has said is the transcript that a failed test shows.
 
 const childVariable = "NODELOCK_EXITHOOK_CHILD"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(childVariable) != "" {
-		(&child{}).run()
+		(&child{cleaners: map[string]*said{}}).run()
 		return
 	}
 	os.Exit(m.Run())
@@ -42,8 +41,8 @@ func TestMain(m *testing.M) {
 const limit = 30 * time.Second
 
 type child struct {
-	cleaners  map[string]*said
-	listeners map[string]func()
+	cleaners map[string]*said
+	stop     func()
 }
 
 // said is a Cleaner that says its name.
@@ -52,7 +51,7 @@ type said struct {
 	more func()
 }
 
-func (s *said) Clean() {
+func (s *said) Clean(context.Context) {
 	fmt.Println("clean", s.name)
 	if s.more != nil {
 		s.more()
@@ -61,9 +60,7 @@ func (s *said) Clean() {
 
 func (c *child) run() {
 	// No core is wanted from those that die of SIGQUIT and the like.
-	syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{})
-	c.cleaners = map[string]*said{}
-	c.listeners = map[string]func(){}
+	_ = syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{})
 	fmt.Println("started")
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
 		words := strings.Fields(in.Text())
@@ -80,150 +77,58 @@ func (c *child) run() {
 
 func (c *child) do(words []string, signals []os.Signal) {
 	switch words[0] {
-	case "add", "addhanging", "addslow":
+	case "add", "addhanging":
 		s := &said{name: words[1]}
-		switch words[0] {
-		case "addhanging":
+		if words[0] == "addhanging" {
 			s.more = func() { select {} }
-		case "addslow":
-			s.more = func() {
-				// Until a signal has come in the middle of it.
-				usr1 := make(chan os.Signal, 1)
-				signal.Notify(usr1, unix.SIGUSR1)
-				fmt.Println("cleaning")
-				<-usr1
-				fmt.Println("cleaned")
-			}
 		}
-		c.cleaners[s.name] = s
-		Process.Add(s)
-	case "readd":
-		// Adds another while it is cleaned.
-		s, other := &said{name: words[1]}, &said{name: words[2]}
-		s.more = func() { Process.Add(other); Process.Remove(s) }
-		Process.Add(s)
-	case "remove":
-		Process.Remove(c.cleaners[words[1]])
+		Process.Begin(s)
+		Process.End()
+	case "begin":
+		Process.Begin(&said{name: words[1]})
+	case "end":
+		Process.End()
+	case "catch":
+		c.stop = Process.CleanupOnSignals(signals...)
+	case "stop":
+		c.stop()
 	case "listen":
 		arrivals := make(chan os.Signal, 10)
 		signal.Notify(arrivals, signals...)
-		c.listeners["listen"] = func() { signal.Stop(arrivals) }
-		go report(arrivals)
-	case "context":
-		ctx, stop := signal.NotifyContext(context.Background(), signals...)
-		c.listeners["context"] = stop
 		go func() {
-			<-ctx.Done()
-			// What most programs do, so that the next signal kills.
-			stop()
-			fmt.Println("done")
+			for s := range arrivals {
+				fmt.Println("got", unix.SignalName(s.(syscall.Signal)))
+			}
 		}()
-	case "once":
-		arrivals := make(chan os.Signal, 10)
-		signal.Notify(arrivals, signals...)
-		go func() {
-			s := <-arrivals
-			signal.Stop(arrivals)
-			fmt.Println("got", unix.SignalName(s.(syscall.Signal)))
-		}()
-	case "stop":
-		// Not before the hook has looked who listens to what came before.
-		until(func() bool { return atRest.Match(stacks()) })
-		c.listeners[words[1]]()
 	case "ignore":
 		signal.Ignore(signals...)
-	case "leave":
-		Process.Leave(signals...)
 	case "nothing":
-	case "linger":
-		// The handlers stay until a test is done with them.
-		Process.mutex.Lock()
-		Process.ticking = true
-		Process.mutex.Unlock()
-		s := &said{name: "lingering"}
-		Process.Add(s)
-		Process.Remove(s)
+	case "closed":
+		// Until the clean-up has begun.
+		for begun := false; !begun; time.Sleep(time.Millisecond) {
+			Process.mutex.Lock()
+			begun = Process.closed
+			Process.mutex.Unlock()
+		}
 	case "exec":
 		err := exec.Command("/bin/sh", "-c", "kill -s "+words[1]+" $$; sleep 60").Run()
 		if status := err.(*exec.ExitError).Sys().(syscall.WaitStatus); !status.Signaled() || status.Signal() != signals[0] {
 			panic(err)
 		}
-	case "gone":
-		until(func() bool {
-			Process.mutex.Lock()
-			defer Process.mutex.Unlock()
-			return Process.arrivals == nil && !bytes.Contains(stacks(), []byte("(*Hook)"))
-		})
-	case "there":
-		Process.mutex.Lock()
-		defer Process.mutex.Unlock()
-		if Process.arrivals == nil {
-			panic("no handlers")
-		}
-	case "churn":
-		// Adds and removes, in many goroutines, for ever.
-		for i := range 8 {
-			go func() {
-				s := &said{name: fmt.Sprint("churn", i)}
-				for {
-					Process.Add(s)
-					Process.Remove(s)
-				}
-			}()
-		}
-	case "collect":
-		// Keeps the runtime busy, and the mask thread's surroundings.
-		for range 4 {
-			go func() {
-				var keep [][]byte
-				for {
-					keep = append(keep, make([]byte, 1<<16))
-					if len(keep) > 100 {
-						keep = nil
-						runtime.GC()
-					}
-				}
-			}()
-		}
-	case "abort":
-		// As abort does in C.
-		runtime.LockOSThread()
-		raise(unix.SIGABRT)
-	case "raise":
-		raise(signals[0].(syscall.Signal))
 	case "deadlock":
 		var m sync.Mutex
 		m.Lock()
 		go waitsForTheMutex(&m)
-		until(func() bool { return bytes.Contains(stacks(), []byte("waitsForTheMutex")) })
+		// A goroutine that runs has no stack in the dump.
+		for text := make([]byte, 1<<20); !bytes.Contains(text[:runtime.Stack(text, true)], []byte("[sync.Mutex.Lock")); {
+			time.Sleep(time.Millisecond)
+		}
 	default:
 		panic("what is " + words[0])
 	}
 }
 
-// atRest matches the stack of a hook that waits for a signal.
-var atRest = regexp.MustCompile(`\[chan receive[^]]*\]:\n[^\n]*\(\*Hook\)\.wait\(`)
-
-func stacks() []byte {
-	text := make([]byte, 1<<20)
-	return text[:runtime.Stack(text, true)]
-}
-
-func until(is func() bool) {
-	for start := time.Now(); !is(); time.Sleep(time.Millisecond) {
-		if time.Since(start) > limit {
-			panic("too late")
-		}
-	}
-}
-
 func waitsForTheMutex(m *sync.Mutex) { m.Lock() }
-
-func report(arrivals <-chan os.Signal) {
-	for s := range arrivals {
-		fmt.Println("got", unix.SignalName(s.(syscall.Signal)))
-	}
-}
 
 // A parent is the test's side of a child.
 type parent struct {
@@ -367,18 +272,6 @@ func (p *parent) cleaned(want ...string) {
 	}
 	if !slices.Equal(got, want) {
 		p.t.Errorf("cleaned %q, want %q", got, want)
-	}
-}
-
-// got checks how often the child has got the signal that it listens to.
-func (p *parent) got(s syscall.Signal, want int) {
-	p.t.Helper()
-	p.said("got "+unix.SignalName(s), want)
-	p.do("nothing")
-	p.mutex.Lock()
-	defer p.mutex.Unlock()
-	if n := p.count("got " + unix.SignalName(s)); n != want {
-		p.t.Errorf("got %v %d times, want %d", s, n, want)
 	}
 }
 

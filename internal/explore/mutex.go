@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/seed-c461eb89/nodelock/internal/exithook"
 	"github.com/seed-c461eb89/nodelock/internal/filesystem"
 	"github.com/seed-c461eb89/nodelock/internal/mutex"
 )
@@ -86,7 +87,7 @@ func mutexLock(t mutex.Target, wait bool, omit mutex.Part) func(*Process) {
 
 func mutexOn(files func(*Process) mutex.Filesystem, t mutex.Target, wait bool, omit mutex.Part) func(*Process) {
 	return func(p *Process) {
-		e := mutex.New(files(p), p.Clock(), NoSignals{})
+		e := mutex.New(files(p), p.Clock(), exithook.None{})
 		e.Random = func() float64 { return 1 }
 		e.Omit = omit
 		m := e.Mutex(t, mutexOptions)
@@ -95,15 +96,15 @@ func mutexOn(files func(*Process) mutex.Filesystem, t mutex.Target, wait bool, o
 		if wait {
 			lock = m.Lock
 		}
-		held, unlock, err := lock(context.Background())
+		l, err := lock(context.Background())
 		if err != nil {
 			p.End(err)
 			return
 		}
-		if err := p.Hold(held, holdTime); err != nil {
+		if err := p.Hold(l.Context(), holdTime); err != nil {
 			p.Lose(err)
 		}
 		p.Release()
-		p.End(unlock())
+		p.End(l.Release())
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/seed-c461eb89/nodelock/internal/clock"
-	"github.com/seed-c461eb89/nodelock/internal/exithook"
 	"github.com/seed-c461eb89/nodelock/internal/nodetime"
 )
 
@@ -275,12 +274,3 @@ func (p *Process) believes() Phase {
 	}
 	return p.phase
 }
-
-// NoSignals is the exit hook of a process that no signal reaches.
-type NoSignals struct{}
-
-// Add implements [exithook.Registry].
-func (NoSignals) Add(exithook.Cleaner) {}
-
-// Remove implements [exithook.Registry].
-func (NoSignals) Remove(exithook.Cleaner) {}

@@ -3,6 +3,7 @@ package explore
 import (
 	"context"
 
+	"github.com/seed-c461eb89/nodelock/internal/exithook"
 	"github.com/seed-c461eb89/nodelock/internal/lockfile"
 	"github.com/seed-c461eb89/nodelock/internal/properlockfile"
 )
@@ -17,7 +18,7 @@ const (
 // releases it.
 func properLockfile(o properlockfile.Options) func(*Process) {
 	return func(p *Process) {
-		e := properlockfile.New(p, p.Clock(), NoSignals{})
+		e := properlockfile.New(p, p.Clock(), exithook.None{})
 		p.Contend()
 		o := o
 		o.OnCompromised = p.Lose
@@ -28,7 +29,7 @@ func properLockfile(o properlockfile.Options) func(*Process) {
 		}
 		_ = p.Hold(context.Background(), holdTime)
 		p.Release()
-		p.End(lease.Release())
+		p.End(lease.NodeRelease())
 	}
 }
 
@@ -36,14 +37,14 @@ func properLockfile(o properlockfile.Options) func(*Process) {
 // lockSync.
 func lockfileLock(sync bool, o lockfile.Options) func(*Process) {
 	return func(p *Process) {
-		e := lockfile.New(p, p.Clock(), NoSignals{}, lockfile.Ctime)
+		e := lockfile.New(p, p.Clock(), exithook.None{}, lockfile.Ctime)
 		p.Contend()
 		o := o
 		var err error
 		if sync {
-			err = e.LockSync(lockPath, &o)
+			_, err = e.LockSync(lockPath, &o)
 		} else {
-			err = e.Lock(context.Background(), lockPath, &o)
+			_, err = e.Lock(context.Background(), lockPath, &o)
 		}
 		if err != nil {
 			p.End(err)
@@ -63,7 +64,7 @@ func lockfileLock(sync bool, o lockfile.Options) func(*Process) {
 // lockfileUnlock is a program that releases the lock that is there in the beginning: it
 // is its owner, who took his time.
 func lockfileUnlock(p *Process) {
-	e := lockfile.New(p, p.Clock(), NoSignals{}, lockfile.Ctime)
+	e := lockfile.New(p, p.Clock(), exithook.None{}, lockfile.Ctime)
 	p.Release()
 	p.End(e.Unlock(lockPath))
 }

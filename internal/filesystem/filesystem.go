@@ -39,6 +39,7 @@ const (
 // nodetime.Milliseconds gives them as Node does.
 type Stat struct {
 	Type       Type
+	Size       int64 // of a file, in bytes
 	ModTime    time.Time
 	ChangeTime time.Time // on Windows NTFS's ChangeTime, as libuv reports it
 }

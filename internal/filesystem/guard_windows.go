@@ -68,11 +68,10 @@ type fileIDInfo struct {
 }
 
 func fstatIdentity(h Handle) (Stat, Identity, error) {
-	info, err := basicInfoOf(windows.Handle(h))
+	s, info, err := statOf(windows.Handle(h))
 	if err != nil {
 		return Stat{}, Identity{}, err
 	}
-	s := info.stat()
 	if info.attributes&windows.FILE_ATTRIBUTE_REPARSE_POINT != 0 {
 		if _, err := linkTarget(windows.Handle(h)); err == nil {
 			s.Type = Symlink

@@ -102,6 +102,7 @@ func isSymlink(path string) (bool, error) {
 
 func statOf(st *unix.Stat_t) Stat {
 	s := Stat{
+		Size:       st.Size,
 		ModTime:    time.Unix(st.Mtim.Unix()),
 		ChangeTime: time.Unix(st.Ctim.Unix()),
 	}

@@ -46,12 +46,29 @@ func basicInfoOf(h windows.Handle) (info basicInfo, err error) {
 	return info, err
 }
 
-func (info *basicInfo) stat() Stat {
-	s := Stat{Type: File, ModTime: timeOf(info.write), ChangeTime: timeOf(info.change)}
+// standardInfo is FILE_STANDARD_INFO.
+type standardInfo struct {
+	allocated, size          int64
+	links                    uint32
+	deletePending, directory bool
+}
+
+// statOf describes what h has open, and what basicInfoOf says of it.
+func statOf(h windows.Handle) (Stat, basicInfo, error) {
+	info, err := basicInfoOf(h)
+	if err != nil {
+		return Stat{}, info, err
+	}
+	const standardInfoClass = 1
+	var standard standardInfo
+	if err := windows.GetFileInformationByHandleEx(h, standardInfoClass, (*byte)(unsafe.Pointer(&standard)), uint32(unsafe.Sizeof(standard))); err != nil {
+		return Stat{}, info, err
+	}
+	s := Stat{Type: File, Size: standard.size, ModTime: timeOf(info.write), ChangeTime: timeOf(info.change)}
 	if info.attributes&windows.FILE_ATTRIBUTE_DIRECTORY != 0 {
 		s.Type = Directory
 	}
-	return s
+	return s, info, nil
 }
 
 // unixEpoch is 1970 in 100 ns since 1601.
@@ -74,8 +91,8 @@ func filetimeOf(ms int64) windows.Filetime {
 }
 
 func fstat(h Handle) (Stat, error) {
-	info, err := basicInfoOf(windows.Handle(h))
-	return info.stat(), err
+	s, _, err := statOf(windows.Handle(h))
+	return s, err
 }
 
 func stat(path string) (Stat, error) {
@@ -95,11 +112,10 @@ func lstat(path string) (Stat, error) {
 		return Stat{}, err
 	}
 	defer windows.CloseHandle(h)
-	info, err := basicInfoOf(h)
+	s, info, err := statOf(h)
 	if err != nil {
 		return Stat{}, err
 	}
-	s := info.stat()
 	if info.attributes&windows.FILE_ATTRIBUTE_REPARSE_POINT != 0 {
 		switch _, err := linkTarget(h); err {
 		case nil:

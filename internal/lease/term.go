@@ -74,12 +74,12 @@ func (t *Term) Context() context.Context {
 	return t.context
 }
 
-// Lose ends the term because the lock is lost. It reports whether the term had not ended
-// before.
-func (t *Term) Lose(why error) bool { return t.end(why, true) }
+// End ends the term for good: the lock is lost, or has been removed by other means than
+// Release. It reports whether the term had not ended before.
+func (t *Term) End(why error) bool { return t.finish(why, true) }
 
-// end ends the term, and reports whether it had not ended before.
-func (t *Term) end(why error, over bool) bool {
+// finish ends the term, and reports whether it had not ended before.
+func (t *Term) finish(why error, over bool) bool {
 	t.mutex.Lock()
 	t.over = t.over || over
 	if t.err != nil {
@@ -129,7 +129,7 @@ func (t *Term) Release(released error, remove func() (over bool, err error)) err
 	if over && err != nil {
 		why = err
 	}
-	t.end(why, over)
+	t.finish(why, over)
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
 	t.removing = false

@@ -45,7 +45,7 @@ func TestEnds(t *testing.T) {
 				expect(t, &lost, nil)
 				expect(t, &released, nil)
 			}
-			if !lost.Lose(errLost) || lost.Lose(errRemoval) {
+			if !lost.End(errLost) || lost.End(errRemoval) {
 				t.Error("a loss is not the first end, or a second one is")
 			}
 			expect(t, &lost, errLost)
@@ -53,7 +53,7 @@ func TestEnds(t *testing.T) {
 				t.Error(err)
 			}
 			expect(t, &released, errReleased)
-			if released.Lose(errLost) {
+			if released.End(errLost) {
 				t.Error("what was released is lost")
 			}
 		})
@@ -102,7 +102,7 @@ func TestReleaseOfALostLock(t *testing.T) {
 		expect(t, &term, errLost)
 	}
 	var known Term
-	known.Lose(errLost)
+	known.End(errLost)
 	if err := known.Release(errReleased, func() (bool, error) { panic("a lost lock is removed") }); err != errLost {
 		t.Error(err)
 	}

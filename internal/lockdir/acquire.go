@@ -6,12 +6,23 @@ import (
 
 	"github.com/seed-c461eb89/nodelock/compat/nodeerror"
 	"github.com/seed-c461eb89/nodelock/internal/filesystem"
+	"github.com/seed-c461eb89/nodelock/internal/lease"
 )
 
 // Acquire makes one bounded acquisition (§4).
 func (l *Lock) Acquire(ctx context.Context) (*Lease, error) {
+	taken, _, err := l.acquire(ctx)
+	if ended, ok := err.(lease.WaitEnded); ok {
+		err = ended.Cause
+	}
+	return taken, err
+}
+
+// acquire is Acquire, and returns the record of the holder if there is one.
+func (l *Lock) acquire(ctx context.Context) (*Lease, entry, error) {
+	lease.CheckContext(ctx)
 	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
+		return nil, entry{}, lease.WaitEnded{Cause: context.Cause(ctx)}
 	}
 	now := l.clock.Now()
 	id := l.mint(now)
@@ -21,10 +32,9 @@ func (l *Lock) Acquire(ctx context.Context) (*Lease, error) {
 		if a.doubt {
 			a.withdraw()
 		}
-		return nil, err
+		return nil, a.holder, err
 	}
-	l.handovers.Add(1)
-	return l.lease(id), nil
+	return a.lease, entry{}, nil
 }
 
 // An attempt is one call of Acquire.
@@ -34,6 +44,12 @@ type attempt struct {
 	id     string
 	record string // the name of this participant's record
 	body   []byte
+	// lease is the lock once it has been taken, and holder the record of the participant
+	// that has it. reclaimed says that a stale record was removed. They make no difference to
+	// what an attempt does.
+	lease     *Lease
+	holder    entry
+	reclaimed bool
 
 	// retries is how often the directory would not empty: the budget of the whole call,
 	// for every way to meet it (§4.F).
@@ -80,12 +96,24 @@ func (a *attempt) round() (outcome, error) {
 	return again, a.remove(entries)
 }
 
+// taking makes a step that may take the lock. A clean-up of the process that begins
+// meanwhile waits for it, and finds the lock.
+func (a *attempt) taking(step func() (outcome, error)) (outcome, error) {
+	a.registry.Begin(a.Engine)
+	defer a.registry.End()
+	o, err := step()
+	if o == held && err == nil {
+		a.hold()
+	}
+	return o, err
+}
+
 // find makes the directory, or finds one (§4.A).
 func (a *attempt) find() (outcome, error) {
 	stat, err := a.filesystem.Lstat(a.dir)
 	if err != nil {
 		// There is none, as a rule.
-		if o, err := a.claim(); o != occupied || err != nil {
+		if o, err := a.taking(a.claim); o != occupied || err != nil {
 			return o, err
 		}
 		if stat, err = a.filesystem.Lstat(a.dir); err != nil {
@@ -109,7 +137,7 @@ func (a *attempt) look() ([]entry, outcome, error) {
 		return nil, o, err
 	}
 	if slices.Contains(names, a.record) {
-		o, err := a.settle(names)
+		o, err := a.taking(func() (outcome, error) { return a.settle(names) })
 		return nil, o, err
 	}
 	entries, err := a.judge(names)
@@ -150,16 +178,17 @@ func (a *attempt) judge(names []string) ([]entry, error) {
 		}
 		e := a.read(a.dir, name)
 		if e.kind == record && !a.stale(e, e.mtime) {
-			return nil, a.conflict(ErrHeld, e.holder())
+			a.holder = e
+			return nil, a.conflict(ErrHeld, e.process())
 		}
 		entries[i] = e
 	}
 	return entries, nil
 }
 
-// withdraw removes this participant's record, also if somebody has just moved it aside,
-// and then the directory if nothing else is in it. A directory that had no record of ours
-// may be a rival's who has just made it.
+// withdraw removes this participant's record, also if another has just moved it aside, and
+// then the directory if nothing else is in it. A directory that had no record of ours may
+// be a rival's that has just made it.
 func (a *attempt) withdraw() {
 	path := a.join(a.dir, a.record)
 	err := a.filesystem.Unlink(path)
@@ -173,4 +202,4 @@ func (a *attempt) withdraw() {
 }
 
 // park waits before something is tried for the n-th time again.
-func (a *attempt) park(n int) error { return a.clock.Wait(a.ctx, a.backoff(n)) }
+func (a *attempt) park(n int) error { return lease.Wait(a.ctx, a.clock, a.backoff(n)) }

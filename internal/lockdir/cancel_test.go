@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-c461eb89/nodelock/internal/callerror"
 	"github.com/seed-c461eb89/nodelock/internal/clock"
+	"github.com/seed-c461eb89/nodelock/internal/exithook"
 	"github.com/seed-c461eb89/nodelock/internal/filesystem"
 	"github.com/seed-c461eb89/nodelock/internal/host"
 	"github.com/seed-c461eb89/nodelock/internal/lockdir"
@@ -30,7 +31,7 @@ func TestCancelledInAPause(t *testing.T) {
 	if err := errors.Join(os.Mkdir(dir, 0o777), os.WriteFile(filepath.Join(dir, "x"), nil, 0o666)); err != nil {
 		t.Fatal(err)
 	}
-	lock, err := lockdir.New(stubborn{}, clock.System{}, host.System{}, lockdir.System()).Directory(dir, "a", lockdir.Options{})
+	lock, err := lockdir.New(stubborn{}, clock.System{}, host.System{}, lockdir.System(), exithook.None{}).Directory(dir, "a", lockdir.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

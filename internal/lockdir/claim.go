@@ -126,7 +126,8 @@ func (a *attempt) settle(names []string) (outcome, error) {
 	}
 	if other, ok := a.other(names, a.record); ok {
 		a.withdraw()
-		return again, a.conflict(ErrHeld, other.holder())
+		a.holder = other
+		return again, a.conflict(ErrHeld, other.process())
 	}
 	a.doubt = false
 	return held, nil

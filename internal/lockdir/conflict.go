@@ -20,14 +20,14 @@ var (
 
 // Errors that are known by their code.
 var (
-	ErrConflict    = &nodeerror.Error{Code: "ECONFLICT", Message: "Lock conflict"}
+	ErrLocked      = &nodeerror.Error{Code: "ECONFLICT", Message: "Lock conflict"}
 	ErrContainment = &nodeerror.Error{Code: "ECONTAINMENT", Message: "Security error: refusing to write outside the vault"}
-	ErrLost        = &nodeerror.Error{Code: "ELOST", Message: "The lock is lost: its record is gone"}
+	ErrCompromised = &nodeerror.Error{Code: "ELOST", Message: "The lock is lost: its record is gone"}
 	ErrReleased    = &nodeerror.Error{Code: "ERELEASED", Message: "The lock is released"}
 )
 
 // conflict builds every conflict (§6). What the detail is depends on the reason.
-func (l *Lock) conflict(reason error, detail ...string) error {
+func (l *Lock) conflict(reason error, detail ...string) *nodeerror.Error {
 	target := printable(l.target)
 	var text string
 	switch reason {
@@ -46,7 +46,7 @@ func (l *Lock) conflict(reason error, detail ...string) error {
 	case ErrChurn:
 		text = fmt.Sprintf("the lock directory of %s changed in each of %d rounds", target, l.options.Rounds)
 	}
-	return &nodeerror.Error{Code: ErrConflict.Code, Message: conflictPrefix + text, Err: reason}
+	return &nodeerror.Error{Code: ErrLocked.Code, Message: conflictPrefix + text, Err: reason}
 }
 
 // maxListed is how many names a message may have: directories have no limit, and
@@ -78,7 +78,7 @@ func ExitCode(err error) int {
 	switch {
 	case err == nil:
 		return ok
-	case nodeerror.Code(err) == ErrConflict.Code,
+	case nodeerror.Code(err) == ErrLocked.Code,
 		strings.HasPrefix(err.Error(), conflictPrefix), strings.HasPrefix(err.Error(), "OCC conflict:"):
 		return conflict
 	case nodeerror.Code(err) == ErrContainment.Code:

@@ -29,7 +29,7 @@ func TestConflicts(t *testing.T) {
 		if got, want := test.err.Error(), "Lock conflict: "+test.text; got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
-		if nodeerror.Code(test.err) != "ECONFLICT" || !errors.Is(test.err, ErrConflict) || errors.Is(test.err, ErrContainment) {
+		if nodeerror.Code(test.err) != "ECONFLICT" || !errors.Is(test.err, ErrLocked) || errors.Is(test.err, ErrContainment) {
 			t.Errorf("%v is no ECONFLICT", test.err)
 		}
 		for _, reason := range []error{ErrHeld, ErrIncoming, ErrDirectory, ErrUnclearable, ErrNotRestored, ErrChurn} {
@@ -53,13 +53,13 @@ func TestExitCode(t *testing.T) {
 		{nil, 0},
 		{l.conflict(ErrHeld, "1"), 4},
 		{fmt.Errorf("saving: %w", l.conflict(ErrChurn)), 4},
-		{ErrConflict, 4},
+		{ErrLocked, 4},
 		{errors.New("Lock conflict: by text"), 4},
 		{errors.New("OCC conflict: t changed"), 4},
 		{errors.New("a Lock conflict: not at the start"), 5},
 		{outside("/elsewhere"), 3},
 		{fmt.Errorf("saving: %w", outside("/elsewhere")), 3},
-		{ErrLost, 5},
+		{ErrCompromised, 5},
 		{ErrReleased, 5},
 		{context.Canceled, 5},
 		{fs.ErrPermission, 5},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-c461eb89/nodelock/compat/nodeerror"
 	"github.com/seed-c461eb89/nodelock/internal/clock"
+	"github.com/seed-c461eb89/nodelock/internal/exithook"
 	"github.com/seed-c461eb89/nodelock/internal/filesystem"
 	"github.com/seed-c461eb89/nodelock/internal/memoryfs"
 	"github.com/seed-c461eb89/nodelock/internal/nodetime"
@@ -319,7 +320,7 @@ func play(t *testing.T, kinds [2]string, start string, script []int, left int, v
 			t.Fatal(err)
 		}
 		options.Hostname = "here"
-		lock := &Lock{Engine: New(p, p, p, POSIX()), options: options, target: "a", dir: dir}
+		lock := &Lock{Engine: New(p, p, p, POSIX(), exithook.None{}), options: options, target: "a", dir: dir}
 		tab.players = append(tab.players, p)
 		go func() {
 			<-p.turn

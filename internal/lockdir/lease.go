@@ -2,49 +2,62 @@ package lockdir
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 
+	"github.com/seed-c461eb89/nodelock/compat/nodeerror"
 	"github.com/seed-c461eb89/nodelock/internal/clock"
+	"github.com/seed-c461eb89/nodelock/internal/lease"
 )
 
 // A Lease is a lock that was taken: from Acquire until it is released or lost.
 type Lease struct {
-	lock   *Lock
-	id     string
-	record string // the path of it
-	done   chan struct{}
+	lease.Term
+	lock      *Lock
+	id        string
+	record    string // the path of it
+	reclaimed bool
 
 	mutex sync.Mutex
 	timer clock.Timer
+	// ending says that the lock is being released, or has ended: no heartbeat follows.
+	ending bool
 	// gone: at the last heartbeat the record was missing.
 	gone bool
-	err  error // nil while the lock is held
 	// watcher is told of a loss.
 	watcher func(error)
 }
 
-// lease starts the heartbeat of a lock that was taken (§5).
-func (l *Lock) lease(id string) *Lease {
-	lease := &Lease{lock: l, id: id, record: l.join(l.dir, id+recordSuffix), done: make(chan struct{})}
-	lease.mutex.Lock()
-	defer lease.mutex.Unlock()
-	lease.timer = l.clock.AfterFunc(l.options.Heartbeat, lease.beat)
-	return lease
+// hold makes a lock that has just been taken a lease, and starts its heartbeat (§5).
+func (a *attempt) hold() {
+	l := &Lease{
+		lock: a.Lock, id: a.id, record: a.join(a.dir, a.id+recordSuffix), reclaimed: a.reclaimed,
+	}
+	l.Begin(a.ctx)
+	e := a.Engine
+	e.handovers.Add(1)
+	e.mutex.Lock()
+	e.taken++
+	e.held[l] = e.taken
+	e.mutex.Unlock()
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	l.timer = e.clock.AfterFunc(a.options.Heartbeat, l.beat)
+	a.lease = l
 }
 
 // ID returns the lock id, which names the record.
 func (l *Lease) ID() string { return l.id }
 
-// Done returns a channel that is closed when the lock has ended.
-func (l *Lease) Done() <-chan struct{} { return l.done }
+// Path returns the path of the lock directory.
+func (l *Lease) Path() string { return l.lock.dir }
 
-// Err returns nil, or why the lock has ended.
-func (l *Lease) Err() error {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	return l.err
-}
+// File returns what the lock is of, as it was given.
+func (l *Lease) File() string { return l.lock.target }
+
+// Reclaimed reports whether a stale record was removed for the lock.
+func (l *Lease) Reclaimed() bool { return l.reclaimed }
 
 // Watch has f called if the lock is lost.
 func (l *Lease) Watch(f func(error)) {
@@ -53,22 +66,26 @@ func (l *Lease) Watch(f func(error)) {
 	l.watcher = f
 }
 
-// end ends the lock, and reports whether it had not ended before.
-func (l *Lease) end(err error) bool {
+// stop stops the heartbeats.
+func (l *Lease) stop() {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	if l.err != nil {
-		return false
-	}
-	l.err = err
+	l.ending = true
 	l.timer.Stop()
-	close(l.done)
-	return true
+}
+
+// forget takes the lock off those that are removed at exit.
+func (l *Lease) forget() {
+	l.lock.mutex.Lock()
+	defer l.lock.mutex.Unlock()
+	delete(l.lock.held, l)
 }
 
 // lose ends the lock because of what others did.
 func (l *Lease) lose(err error) {
-	if !l.end(err) {
+	l.stop()
+	l.forget()
+	if !l.End(err) {
 		return
 	}
 	l.mutex.Lock()
@@ -81,16 +98,20 @@ func (l *Lease) lose(err error) {
 
 // beat is a heartbeat (§5): it touches the record. Only a record that is missing is a
 // loss; any other error may pass. And one that is missing may have been moved aside by
-// somebody who is about to put it back (W2), so it is looked for once more, soon.
+// another participant that is about to put it back (W2), so it is looked for once more,
+// soon.
 func (l *Lease) beat() {
-	if l.Err() != nil {
+	l.mutex.Lock()
+	ending := l.ending
+	l.mutex.Unlock()
+	if ending {
 		return // it was stopped too late
 	}
 	err := l.lock.filesystem.Utimes(l.record, l.lock.now())
 	l.mutex.Lock()
-	lost := missing(err) && l.gone
+	lost := missing(err) && l.gone && !l.ending
 	l.gone = missing(err)
-	if l.err == nil && !lost {
+	if !l.ending && !lost {
 		next := l.lock.options.Heartbeat
 		if l.gone {
 			next = min(next, l.lock.options.PutBack)
@@ -99,12 +120,13 @@ func (l *Lease) beat() {
 	}
 	l.mutex.Unlock()
 	if lost {
-		l.lose(ErrLost)
+		l.lose(ErrCompromised)
 	}
 }
 
 // Verify looks whether the record is there, and alone (W1).
 func (l *Lease) Verify(ctx context.Context) error {
+	lease.CheckContext(ctx)
 	lock, own := l.lock, l.id+recordSuffix
 	for looked := false; ; looked = true {
 		if err := l.Err(); err != nil {
@@ -119,7 +141,7 @@ func (l *Lease) Verify(ctx context.Context) error {
 			if !ok {
 				return l.Err()
 			}
-			err := lock.conflict(ErrHeld, other.holder())
+			err := lock.lost(lock.conflict(ErrHeld, other.process()))
 			l.lose(err)
 			_ = l.remove()
 			return err
@@ -127,7 +149,7 @@ func (l *Lease) Verify(ctx context.Context) error {
 		// A listing may miss what is renamed while it is made, and a record that was
 		// moved aside may come back, if there is still something to come back to.
 		if looked || err != nil {
-			l.lose(ErrLost)
+			l.lose(ErrCompromised)
 			return l.Err()
 		}
 		if err := lock.clock.Wait(ctx, lock.options.PutBack); err != nil {
@@ -136,13 +158,25 @@ func (l *Lease) Verify(ctx context.Context) error {
 	}
 }
 
-// Release gives the lock back (§5). It removes nothing that is another's.
+// lost is a conflict that ends a lease: it is a loss too.
+func (l *Lock) lost(conflict *nodeerror.Error) error {
+	conflict.Err = errors.Join(conflict.Err, ErrCompromised)
+	return conflict
+}
+
+// Release gives the lock back (§5). It removes nothing that is another's. If the record
+// cannot be removed, the next call tries again.
 func (l *Lease) Release() error {
-	if !l.end(ErrReleased) {
-		return l.Err()
-	}
-	l.lock.handovers.Add(1)
-	return l.remove()
+	return l.Term.Release(ErrReleased, func() (bool, error) {
+		l.stop()
+		l.lock.handovers.Add(1)
+		err := l.remove()
+		over := err == nil || err == ErrCompromised
+		if over {
+			l.forget()
+		}
+		return over, err
+	})
 }
 
 // remove removes the record, and the directory if nothing else is in it.
@@ -150,8 +184,8 @@ func (l *Lease) remove() error {
 	lock := l.lock
 	err := lock.filesystem.Unlink(l.record)
 	if missing(err) {
-		// Somebody may be judging it, and put it back when nobody looks after it any
-		// more: then it would keep others out until it is stale (W2).
+		// Another participant may be judging it, and put it back when its holder does not
+		// look after it any more: then it would keep others out until it is stale (W2).
 		if _, err := lock.filesystem.Lstat(l.record + quarantineSuffix); err == nil {
 			_ = lock.clock.Wait(context.Background(), lock.options.PutBack)
 		}
@@ -159,7 +193,7 @@ func (l *Lease) remove() error {
 	}
 	_ = lock.filesystem.Rmdir(lock.dir)
 	if missing(err) {
-		return ErrLost
+		return ErrCompromised
 	}
 	return err
 }

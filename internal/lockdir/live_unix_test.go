@@ -20,6 +20,7 @@ import (
 
 	"github.com/seed-c461eb89/nodelock/internal/callerror"
 	"github.com/seed-c461eb89/nodelock/internal/clock"
+	"github.com/seed-c461eb89/nodelock/internal/exithook"
 	"github.com/seed-c461eb89/nodelock/internal/filesystem"
 	"github.com/seed-c461eb89/nodelock/internal/host"
 	"github.com/seed-c461eb89/nodelock/internal/lockdir"
@@ -149,7 +150,7 @@ func (c calls) Readdir(path string) ([]string, error) {
 }
 
 func (c calls) lock(dir string, o lockdir.Options) (*lockdir.Lock, error) {
-	return lockdir.New(c, clock.System{}, host.System{}, lockdir.System()).Directory(dir, "target", o)
+	return lockdir.New(c, clock.System{}, host.System{}, lockdir.System(), exithook.None{}).Directory(dir, "target", o)
 }
 
 // hold takes the lock and gives it back, and kills itself on the way.

@@ -2,9 +2,9 @@
 // decision record ADR-0036. The sections named here (§4.A and so on), the conflicts (C1
 // to C5) and the weak spots (W1 to W8) are those of its contract.
 //
-// A lock is a directory with one record in it: a JSON file that says who holds the lock
-// and whose mtime is touched while he does. Whoever finds only stale records sweeps the
-// directory out, removes it, and makes it anew.
+// A lock is a directory with one record in it: a JSON file that says which process holds
+// the lock and whose mtime is touched while it does. A contender that finds only stale
+// records sweeps the directory out, removes it, and makes it anew.
 //
 // Every acquisition ends: nothing here waits but in a park of known length, and every
 // loop has a count. bound_test.go searches all that the system can answer for a path
@@ -12,11 +12,17 @@
 package lockdir
 
 import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/seed-c461eb89/nodelock/compat/nodeerror"
 	"github.com/seed-c461eb89/nodelock/internal/clock"
+	"github.com/seed-c461eb89/nodelock/internal/exithook"
 	"github.com/seed-c461eb89/nodelock/internal/filesystem"
 	"github.com/seed-c461eb89/nodelock/internal/nodetime"
 )
@@ -62,23 +68,46 @@ type Platform struct {
 	Syntax       Syntax
 }
 
-// An Engine is one participant. It keeps nothing; its methods, and those of the locks
-// that it makes, can be called from several goroutines at once.
+// An Engine is one participant: the locks of one process. Its methods, and those of the
+// locks that it makes, can be called from several goroutines at once.
 type Engine struct {
-	// handovers counts acquisitions and releases. Nobody reads it: what orders them for Go's
-	// memory model is that all of them change it. The order that the disk gives them is none
-	// to the runtime.
+	// handovers counts acquisitions and releases. It is never read: what orders them for
+	// Go's memory model is that all of them change it. The order that the disk gives them is
+	// none to the runtime.
 	handovers atomic.Uint64
 
 	filesystem Filesystem
 	clock      clock.Clock
 	host       Host
 	platform   Platform
+	registry   exithook.Registry
+
+	mutex sync.Mutex
+	// held are the locks that are removed at exit. The numbers grow in the order in which
+	// they were taken.
+	held  map[*Lease]uint64
+	taken uint64
 }
 
-// New returns an engine.
-func New(files Filesystem, c clock.Clock, host Host, platform Platform) *Engine {
-	return &Engine{filesystem: files, clock: c, host: host, platform: platform}
+// New returns an engine that holds no lock.
+func New(files Filesystem, c clock.Clock, host Host, platform Platform, registry exithook.Registry) *Engine {
+	return &Engine{
+		filesystem: files, clock: c, host: host, platform: platform, registry: registry, held: map[*Lease]uint64{},
+	}
+}
+
+// Clean removes the record of every lock that is held, in the order in which they were
+// taken. It ignores errors.
+func (e *Engine) Clean(ctx context.Context) {
+	e.mutex.Lock()
+	leases := slices.SortedFunc(maps.Keys(e.held), func(a, b *Lease) int { return cmp.Compare(e.held[a], e.held[b]) })
+	e.mutex.Unlock()
+	for _, l := range leases {
+		if ctx.Err() != nil {
+			return
+		}
+		_ = l.Release()
+	}
 }
 
 func (e *Engine) now() int64 { return e.clock.Now().UnixMilli() }

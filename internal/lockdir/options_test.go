@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seed-c461eb89/nodelock/compat/nodeerror"
+	"github.com/seed-c461eb89/nodelock/internal/exithook"
 )
 
 func TestDefaults(t *testing.T) {
@@ -77,7 +78,7 @@ func TestBackoff(t *testing.T) {
 		almost: {62.5, 125, 250, 300, 300, 300},
 	} {
 		c := &chance{fractions: slices.Repeat([]float64{fraction}, 6)}
-		l := &Lock{Engine: New(nil, nil, c, POSIX()), options: o}
+		l := &Lock{Engine: New(nil, nil, c, POSIX(), exithook.None{}), options: o}
 		for n, ms := range want {
 			if got := l.backoff(n); math.Abs(float64(got)/1e6-ms) > 0.001 {
 				t.Errorf("chance %v: pause %d is %v, want %v ms", fraction, n, got, ms)
@@ -85,7 +86,7 @@ func TestBackoff(t *testing.T) {
 		}
 	}
 	c := &chance{fractions: []float64{0.9}}
-	l := &Lock{Engine: New(nil, nil, c, POSIX()), options: Options{Backoff: maxDuration, BackoffLimit: maxDuration}}
+	l := &Lock{Engine: New(nil, nil, c, POSIX(), exithook.None{}), options: Options{Backoff: maxDuration, BackoffLimit: maxDuration}}
 	if got := l.backoff(999); got != maxDuration {
 		t.Errorf("the longest pause is %v", got)
 	}

@@ -155,8 +155,8 @@ func parse(data []byte) (pid int, host string) {
 	return int(number), host
 }
 
-// holder returns how a message names who holds the lock.
-func (e entry) holder() string {
+// process returns how a message names the process that holds the lock.
+func (e entry) process() string {
 	if e.pid == 0 {
 		return "unknown"
 	}

@@ -57,7 +57,9 @@ func (a *attempt) sweepRecord(e entry, path string) error {
 	stat, err := a.filesystem.Lstat(aside)
 	switch {
 	case err == nil && a.stale(e, mtimeOf(stat)):
-		_ = a.filesystem.Unlink(aside)
+		if a.filesystem.Unlink(aside) == nil {
+			a.reclaimed = true
+		}
 		return nil
 	case missing(err):
 		return nil // a rival has it (§9 number 6)

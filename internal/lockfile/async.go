@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/seed-c461eb89/nodelock/compat/nodeerror"
+	"github.com/seed-c461eb89/nodelock/internal/lease"
 )
 
 // staleSuffix names the lock that a takeover holds while it replaces another.
@@ -12,16 +13,20 @@ const staleSuffix = ".STALE"
 
 // Lock is the asynchronous lock (L1 to L15). It returns nil with the lock held, the
 // cause of ctx's end if that comes while it waits, or Node's error.
-func (e *Engine) Lock(ctx context.Context, path string, o *Options) error {
+func (e *Engine) Lock(ctx context.Context, path string, o *Options) (*Lease, error) {
+	lease.CheckContext(ctx)
 	if ctx.Err() != nil {
-		return context.Cause(ctx)
+		return nil, context.Cause(ctx)
 	}
 	a := attempt{Engine: e, ctx: ctx, options: o}
 	err := a.lock(path)
 	if a.cancelled {
 		a.withdraw()
 	}
-	return err
+	if err != nil {
+		return nil, err
+	}
+	return e.hold(ctx, path, a.reclaimed), nil
 }
 
 // An attempt is one call of Lock.
@@ -32,6 +37,8 @@ type attempt struct {
 	// left are the .STALE locks that this call has created and not used (L11, L14).
 	left      map[string]struct{}
 	cancelled bool
+	// reclaimed says that the lock was taken over.
+	reclaimed bool
 }
 
 // wait sleeps; an error means that the context has ended.
@@ -119,7 +126,7 @@ const (
 func (a *attempt) judge(path string) (verdict, error) {
 	stat, err := a.filesystem.Stat(path)
 	switch {
-	case err == nil && a.age(a.filetimeOf(stat)) > a.options.Stale:
+	case err == nil && a.age(a.filetimeOf(stat, a.options)) > a.options.Stale:
 		return stale, nil
 	case err == nil:
 		return fresh, nil
@@ -151,12 +158,16 @@ func (a *attempt) takeover(path string) (verdict, error) {
 	if v, err := a.judge(path); v != stale {
 		return v, err // L14
 	}
-	if err := a.Unlock(path); err != nil {
+	a.forget(path, ErrCompromised)
+	if err := unlessMissing(a.filesystem.Unlink(path)); err != nil {
 		return decided, err // L11
 	}
+	a.registry.Begin(a.Engine)
 	err := a.filesystem.Link(own, path)
+	a.registry.End()
 	// own stays tracked, and path is not (L15).
 	_ = a.filesystem.Unlink(own)
 	delete(a.left, own)
+	a.reclaimed = err == nil
 	return decided, err // L12
 }

@@ -19,7 +19,15 @@ import (
 // hookedFiles are real files; afterCreate is called with each path that was created.
 type hookedFiles struct {
 	filesystem.OS
-	afterCreate func(path string)
+	afterCreate  func(path string)
+	beforeUnlink func()
+}
+
+func (f hookedFiles) Unlink(path string) error {
+	if f.beforeUnlink != nil {
+		f.beforeUnlink()
+	}
+	return f.OS.Unlink(path)
 }
 
 func (f hookedFiles) OpenExclusive(path string) (filesystem.Handle, error) {
@@ -45,12 +53,6 @@ func (c hookedClock) Wait(ctx context.Context, d time.Duration) error {
 	}
 	return nil
 }
-
-// hookCount counts what is registered.
-type hookCount int
-
-func (h *hookCount) Add(exithook.Cleaner)    { *h++ }
-func (h *hookCount) Remove(exithook.Cleaner) { *h-- }
 
 var errEnough = errors.New("enough")
 
@@ -127,14 +129,13 @@ func TestCancel(t *testing.T) {
 					}
 				}
 				var waits int
-				var hook hookCount
 				e := New(files, hookedClock{onWait: func(n int) {
 					if n == at {
 						cancel(errEnough)
 					}
-				}, waits: &waits}, &hook, Mtime)
+				}, waits: &waits}, exithook.None{}, Mtime)
 				options := test.options
-				err := e.Lock(ctx, filepath.Join(dir, "a.lock"), &options)
+				_, err := e.Lock(ctx, filepath.Join(dir, "a.lock"), &options)
 				if !errors.Is(err, errEnough) {
 					t.Errorf("err = %v, not the cause", err)
 				}
@@ -144,7 +145,7 @@ func TestCancel(t *testing.T) {
 				if left := names(t, dir); left != test.left {
 					t.Errorf("left %q, not %q", left, test.left)
 				}
-				if hook != 0 || len(e.tracked) != 0 {
+				if len(e.tracked) != 0 || len(e.leases) != 0 {
 					t.Errorf("still tracked: %v", e.tracked)
 				}
 			})
@@ -157,8 +158,8 @@ func TestCancelledBefore(t *testing.T) {
 	dir := t.TempDir()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errEnough)
-	e := New(filesystem.OS{}, clock.System{}, new(hookCount), Ctime)
-	if err := e.Lock(ctx, filepath.Join(dir, "a.lock"), &Options{}); !errors.Is(err, errEnough) {
+	e := New(filesystem.OS{}, clock.System{}, exithook.None{}, Ctime)
+	if _, err := e.Lock(ctx, filepath.Join(dir, "a.lock"), &Options{}); !errors.Is(err, errEnough) {
 		t.Errorf("err = %v, not the cause", err)
 	}
 	if left := names(t, dir); left != "" {
@@ -172,41 +173,9 @@ func TestCancelWithoutPause(t *testing.T) {
 	create(t, filepath.Join(dir, "a.lock"), 0)
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 10*time.Millisecond, errEnough)
 	defer cancel()
-	e := New(filesystem.OS{}, clock.System{}, new(hookCount), Ctime)
-	if err := e.Lock(ctx, filepath.Join(dir, "a.lock"), &Options{Retries: 1 << 60}); !errors.Is(err, errEnough) {
+	e := New(filesystem.OS{}, clock.System{}, exithook.None{}, Ctime)
+	if _, err := e.Lock(ctx, filepath.Join(dir, "a.lock"), &Options{Retries: 1 << 60}); !errors.Is(err, errEnough) {
 		t.Errorf("err = %v, not the cause", err)
-	}
-}
-
-// The hook is told of the first lock and of the last, and Clean removes what is
-// tracked.
-func TestHook(t *testing.T) {
-	dir := t.TempDir()
-	var hook hookCount
-	e := New(filesystem.OS{}, clock.System{}, &hook, Ctime)
-	a, b := filepath.Join(dir, "a.lock"), filepath.Join(dir, "b.lock")
-	for _, step := range []struct {
-		do   func() error
-		want hookCount
-	}{
-		{func() error { return e.LockSync(a, &Options{}) }, 1},
-		{func() error { return e.Lock(t.Context(), b, &Options{}) }, 1},
-		{func() error { return e.Unlock(a) }, 1},
-		{func() error { return e.Unlock(a) }, 1},
-		{func() error { return e.Unlock(b) }, 0},
-		{func() error { return e.Unlock(b) }, 0},
-		{func() error { return e.LockSync(a, &Options{}) }, 1},
-		{func() error { e.Clean(); return nil }, 0},
-	} {
-		if err := step.do(); err != nil {
-			t.Fatal(err)
-		}
-		if hook != step.want {
-			t.Fatalf("hook has %d, not %d", hook, step.want)
-		}
-	}
-	if left := names(t, dir); left != "" {
-		t.Errorf("left %q", left)
 	}
 }
 
@@ -248,8 +217,8 @@ func TestLockSyncStuck(t *testing.T) {
 	} {
 		var unlinks int
 		files := stuckFiles{kind: test.kind, code: test.code, unlinks: &unlinks}
-		e := New(files, clock.System{}, new(hookCount), Ctime)
-		err := e.LockSync("a.lock", &Options{Stale: time.Second, Retries: test.retries})
+		e := New(files, clock.System{}, exithook.None{}, Ctime)
+		_, err := e.LockSync("a.lock", &Options{Stale: time.Second, Retries: test.retries})
 		if nodeerror.Code(err) != "EEXIST" || err.Error() != "EEXIST: file already exists, open 'a.lock'" {
 			t.Errorf("%s: err = %v", test.code, err)
 		}

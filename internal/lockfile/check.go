@@ -45,7 +45,7 @@ func (e *Engine) CheckSync(path string, o *Options) (bool, error) {
 }
 
 func (e *Engine) held(stat filesystem.Stat, o *Options) bool {
-	return e.age(e.filetimeOf(stat)) <= o.Stale
+	return e.age(e.filetimeOf(stat, o)) <= o.Stale
 }
 
 func unlessMissing(err error) error {

@@ -7,6 +7,9 @@
 package lockfile
 
 import (
+	"cmp"
+	"context"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -30,11 +33,12 @@ type Filesystem interface {
 }
 
 // A Filetime is the file time that the age of a lock is counted from.
-type Filetime uint32
+type Filetime uint8
 
-// The file times of L22.
+// The file times of L22. Current is the one that SetFiletime has chosen.
 const (
-	Ctime Filetime = iota
+	Current Filetime = iota
+	Ctime
 	Mtime
 )
 
@@ -43,31 +47,46 @@ const (
 type Engine struct {
 	filesystem Filesystem
 	clock      clock.Clock
-	hook       exithook.Registry
+	registry   exithook.Registry
 	filetime   atomic.Uint32
 
 	mutex sync.Mutex
-	// tracked are the locks that are unlinked at exit (L15), in the order of their
-	// creation.
-	tracked []string
+	// tracked are the locks that are unlinked at exit (L15). The numbers grow in the order
+	// of their creation.
+	tracked map[string]uint64
+	created uint64
+	// leases are those that have not ended, by path.
+	leases map[string]*Lease
 }
 
-// New returns an engine that holds no lock.
-func New(files Filesystem, c clock.Clock, hook exithook.Registry, filetime Filetime) *Engine {
-	e := &Engine{filesystem: files, clock: c, hook: hook}
+// New returns an engine that holds no lock. Filetime is Ctime or Mtime.
+func New(files Filesystem, c clock.Clock, registry exithook.Registry, filetime Filetime) *Engine {
+	e := &Engine{
+		filesystem: files, clock: c, registry: registry,
+		tracked: map[string]uint64{}, leases: map[string]*Lease{},
+	}
 	e.SetFiletime(filetime)
 	return e
 }
 
-// SetFiletime switches the file time for every call from now on (L22).
-func (e *Engine) SetFiletime(filetime Filetime) { e.filetime.Store(uint32(filetime)) }
+// SetFiletime switches the file time for every call from now on that does not name one
+// (L22).
+func (e *Engine) SetFiletime(filetime Filetime) {
+	if filetime == Ctime || filetime == Mtime {
+		e.filetime.Store(uint32(filetime))
+	}
+}
 
 // Filetime returns the file time in use.
 func (e *Engine) Filetime() Filetime { return Filetime(e.filetime.Load()) }
 
-// filetimeOf returns the file time in use, in Node's milliseconds.
-func (e *Engine) filetimeOf(stat filesystem.Stat) int64 {
-	if e.Filetime() == Mtime {
+// filetimeOf returns the file time that the options ask for, in Node's milliseconds.
+func (e *Engine) filetimeOf(stat filesystem.Stat, o *Options) int64 {
+	filetime := o.Filetime
+	if filetime == Current {
+		filetime = e.Filetime()
+	}
+	if filetime == Mtime {
 		return nodetime.Milliseconds(stat.ModTime)
 	}
 	return nodetime.Milliseconds(stat.ChangeTime)
@@ -83,6 +102,8 @@ func (e *Engine) age(filetime int64) time.Duration {
 
 // create makes the lock file (L1).
 func (e *Engine) create(path string) error {
+	e.registry.Begin(e)
+	defer e.registry.End()
 	h, err := e.filesystem.OpenExclusive(path)
 	if err != nil {
 		return err
@@ -96,57 +117,60 @@ func (e *Engine) create(path string) error {
 func (e *Engine) track(path string) {
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
-	if e.find(path) >= 0 {
+	if _, ok := e.tracked[path]; ok {
 		return // it keeps its place
 	}
-	e.tracked = append(e.tracked, path)
-	if len(e.tracked) == 1 {
-		e.hook.Add(e)
-	}
+	e.created++
+	e.tracked[path] = e.created
 }
 
-func (e *Engine) untrack(path string) {
+// forget takes a path off the books: it is not tracked any more, and the lease of it, if
+// there is one, has ended for the reason why.
+func (e *Engine) forget(path string, why error) {
 	e.mutex.Lock()
-	defer e.mutex.Unlock()
-	i := e.find(path)
-	if i < 0 {
-		return
-	}
-	e.tracked = slices.Delete(e.tracked, i, i+1)
-	if len(e.tracked) == 0 {
-		e.hook.Remove(e)
+	delete(e.tracked, path)
+	l := e.leases[path]
+	delete(e.leases, path)
+	e.mutex.Unlock()
+	if l != nil {
+		l.End(why)
 	}
 }
 
-// find returns the place of a lock among those tracked, or -1. It looks at the youngest
-// first: there are few, and locks are often released in the opposite order.
-func (e *Engine) find(path string) int {
-	for i, tracked := range slices.Backward(e.tracked) {
-		if tracked == path {
-			return i
+// Clean unlinks every lock that is tracked, in the order of their creation (L23). A lock
+// that another call forgets meanwhile is left to that one.
+func (e *Engine) Clean(ctx context.Context) {
+	e.mutex.Lock()
+	tracked := maps.Clone(e.tracked)
+	e.mutex.Unlock()
+	paths := slices.SortedFunc(maps.Keys(tracked), func(a, b string) int {
+		return cmp.Compare(tracked[a], tracked[b])
+	})
+	for _, path := range paths {
+		if ctx.Err() != nil {
+			return
+		}
+		e.mutex.Lock()
+		still := e.tracked[path] == tracked[path]
+		e.mutex.Unlock()
+		if still {
+			e.forget(path, ErrReleased)
+			_ = e.filesystem.Unlink(path)
 		}
 	}
-	return -1
 }
 
-// Clean unlinks every lock that is tracked, in the order of their creation (L23).
-func (e *Engine) Clean() {
-	e.mutex.Lock()
-	locks := slices.Clone(e.tracked)
-	e.mutex.Unlock()
-	for _, path := range locks {
-		e.UnlockSync(path)
-	}
-}
-
-// Unlock forgets the lock and removes the file; that there is none is success (L16).
+// Unlock forgets the lock and removes the file; that there is none is success (L16). A
+// clean-up of the process does not come between the two, or the file would stay.
 func (e *Engine) Unlock(path string) error {
-	e.untrack(path)
+	e.registry.Begin(e)
+	defer e.registry.End()
+	e.forget(path, ErrReleased)
 	return unlessMissing(e.filesystem.Unlink(path))
 }
 
 // UnlockSync removes the file, whatever comes of it, and forgets the lock (L17).
 func (e *Engine) UnlockSync(path string) {
 	_ = e.filesystem.Unlink(path)
-	e.untrack(path)
+	e.forget(path, ErrReleased)
 }

@@ -8,16 +8,33 @@ import (
 )
 
 // Options is Node's options object. Calls write their bookkeeping into it, as they
-// do in Node (L24): a caller who wants his own back passes a copy.
+// do in Node (L24): a caller that wants its own back passes a copy.
 type Options struct {
 	Wait       time.Duration
 	PollPeriod time.Duration
 	Stale      time.Duration
 	Retries    int
 	RetryWait  time.Duration
+	Filetime   Filetime
 
 	started bool
 	start   int64 // when the wait began, in ms since 1970
+}
+
+// Check refuses what is most likely a mistake of the caller.
+func (o *Options) Check() error {
+	if o.Filetime > Mtime {
+		return nodetime.OutOfRange("Filetime", "Ctime or Mtime", o.Filetime)
+	}
+	for _, option := range []struct {
+		name  string
+		value time.Duration
+	}{{"Wait", o.Wait}, {"PollPeriod", o.PollPeriod}, {"Stale", o.Stale}, {"RetryWait", o.RetryWait}} {
+		if err := nodetime.CheckOption(option.name, option.value); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // defaultPollPeriod is how long a waiting lock sleeps between attempts (L4).

@@ -15,50 +15,64 @@ const rounds = 3
 
 // attempt makes one attempt: a lock that is held, or nil if another has it. A lock that
 // is stale, but was not when doubt was, is noted there and left alone.
-func (m *Mutex) attempt(ctx context.Context, path string, doubt *mark) (*lease, error) {
-	l := m.newLease(path)
-	l.doubt = doubt
-	g, err := m.guardDirectory(ctx, l.directory, tryPatience, nil)
-	if err == errGuardBusy {
+func (c *contention) attempt(ctx context.Context) (*Lease, error) {
+	e := c.engine
+	l := c.newLease()
+	g, err := l.guardDirectory(ctx, tryPatience, nil)
+	if err == ErrGuardBusy {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	taken, err := l.take(g.held)
+	if !e.registry.TryBegin(e) {
+		// The process ends. Its clean-up needs the guard.
+		g.end()
+		e.registry.Begin(e)
+	}
+	taken, err := l.take(c, g.held)
+	if taken {
+		l.enter()
+	}
 	g.end()
+	e.registry.End()
 	if !taken {
 		return nil, err
 	}
-	if l.reclaimed && m.options.Settle > 0 {
-		if err := m.engine.clock.Wait(ctx, m.options.Settle); err != nil {
-			_ = l.release(releasePatience)
+	if l.reclaimed && c.options.Settle > 0 {
+		// Not to be broken off: the caller is to hear that the lock was taken over.
+		if err := e.clock.Wait(context.Background(), c.options.Settle); err != nil {
 			return nil, err
 		}
-	} else if m.options.Update <= 0 || m.engine.since(l.renewed) < m.options.Update {
+	} else if c.options.Update <= 0 || e.since(l.renewed) < c.options.Update {
 		return l, nil
 	}
-	return l.confirm()
+	if !l.confirm() {
+		return nil, nil
+	}
+	return l, nil
 }
 
-func (m *Mutex) newLease(path string) *lease {
-	directory, _ := filepath.Split(path)
-	return &lease{Mutex: m, path: path, directory: directory}
+func (c *contention) newLease() *Lease {
+	directory, _ := filepath.Split(c.path)
+	l := &Lease{Mutex: c.Mutex, path: c.path, file: c.file, directory: directory}
+	l.Begin(c.parent)
+	return l
 }
 
 // take takes the lock if it is free or stale.
 //
-// It is guarded: nobody who uses this engine judges, removes or renews a lock between
-// any two of these calls. Somebody who does not may
+// It is guarded: no participant that uses this engine judges, removes or renews a lock
+// between any two of these calls. One that does not may
 //
 //   - remove the lock after it was judged: it is created then;
 //   - replace or renew it after it was judged: then the claim fails;
-//   - create it after it was found gone, or was removed: then it is his;
-//   - remove the lock that was just created, because he judged the one before it. Nothing
+//   - create it after it was found gone, or was removed: then it is that one's;
+//   - remove the lock that was just created, because it judged the one before it. Nothing
 //     prevents that. The next look, after Settle or at the heartbeat, finds out.
-func (l *lease) take(guarded bool) (bool, error) {
+func (l *Lease) take(c *contention, guarded bool) (bool, error) {
 	for range rounds {
-		v, err := l.takeover(guarded)
+		v, err := l.takeover(c, guarded)
 		if v == another {
 			return false, err
 		}
@@ -75,7 +89,7 @@ func (l *lease) take(guarded bool) (bool, error) {
 }
 
 // pinned takes note of what has been created.
-func (l *lease) pinned(pin filesystem.Handle) (bool, error) {
+func (l *Lease) pinned(pin filesystem.Handle) (bool, error) {
 	files := l.engine.filesystem
 	stat, id, err := files.FstatIdentity(pin)
 	if err != nil {
@@ -92,10 +106,11 @@ func (l *lease) pinned(pin filesystem.Handle) (bool, error) {
 //
 // The clock is read first: a contender that stops after that finds no lock stale that
 // was renewed meanwhile.
-func (l *lease) takeover(guarded bool) (verdict, error) {
+func (l *Lease) takeover(c *contention, guarded bool) (verdict, error) {
 	files := l.engine.filesystem
 	now := l.engine.now()
 	h, err := files.Pin(l.path)
+	c.renewed = 0
 	if nodeerror.Code(err) == "ENOENT" {
 		return gone, nil
 	}
@@ -105,43 +120,46 @@ func (l *lease) takeover(guarded bool) (verdict, error) {
 	// Closed only when the claim is over, so that the identity cannot be reused.
 	defer files.Close(h)
 	stat, id, err := files.FstatIdentity(h)
-	switch {
-	case err != nil:
+	if err != nil {
 		return another, err
-	case stat.Type != l.target.kind():
-		return another, l.target.wrong(l.path, stat.Type)
-	case !l.stale(stat, now):
+	}
+	if err := l.target.wrong(l.path, stat); err != nil {
+		return another, err
+	}
+	c.renewed = nodetime.Milliseconds(l.target.filetime(stat))
+	if !l.stale(stat, now) {
 		return another, nil
 	}
 	found := markOf(stat, id)
-	if l.options.Doubt > 0 && !found.same(*l.doubt) {
-		*l.doubt = found
+	if l.options.Doubt > 0 && !found.same(c.doubt) {
+		c.doubt = found
 		return another, nil
 	}
 	return l.claim(guarded).remove(found)
 }
 
 // stale says whether a lock may be taken over (L7, P6).
-func (l *lease) stale(stat filesystem.Stat, now int64) bool {
+func (l *Lease) stale(stat filesystem.Stat, now int64) bool {
 	age := nodetime.Duration(now - nodetime.Milliseconds(l.target.filetime(stat)))
 	return l.options.Stale > 0 && age > l.options.Stale
 }
 
-func (l *lease) claim(guarded bool) *claim {
+func (l *Lease) claim(guarded bool) *claim {
 	return &claim{l.engine, l.target.protocol, l.path, aside(l.path), guarded, max(l.options.Stale, leastPatience)}
 }
 
 // leastPatience is how long what lies aside is left alone without a guard, at least.
 const leastPatience = 2 * time.Second
 
-// confirm looks at a lock that was taken some time ago. After a takeover, a participant
-// that knows no guard, and judged the same stale lock, has removed it by now if it ever
-// does. After a pause the lock may be stale itself before its first heartbeat, so this
-// is one.
-func (l *lease) confirm() (*lease, error) {
-	if _, lost := l.renew(); lost != nil {
-		_ = l.engine.filesystem.Close(l.pin)
-		return nil, nil
+// confirm looks at a lock that was taken some time ago, and reports whether it is still
+// this one. After a takeover, a participant that knows no guard, and judged the same stale
+// lock, has removed it by now if it ever does. After a pause the lock may be stale itself
+// before its first heartbeat, so this is one.
+func (l *Lease) confirm() bool {
+	if !l.begin() {
+		return false // a clean-up has removed it
 	}
-	return l, nil
+	_, lost := l.renew()
+	l.finish(lost)
+	return lost == nil
 }

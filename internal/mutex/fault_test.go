@@ -178,28 +178,28 @@ func TestGuardIsNeeded(t *testing.T) {
 	for _, omit := range []Part{0, Guard} {
 		each(t, func(t *testing.T, target Target, path string, makeLock func() error) {
 			makeStale(t, path, makeLock)
-			winner, _ := participant(nil)
+			winner := participant(nil)
 			winner.Omit = omit
-			var unlock func() error
+			var won *Lease
 			loserFiles := &interposer{}
-			loser, _ := participant(loserFiles)
+			loser := participant(loserFiles)
 			loser.Omit = omit
 			var lost error
 			// When one has judged the lock, another takes it over, and releases it when the
 			// first has renamed it.
-			steal := once("rename", 1, func() { _, unlock, _ = winner.Mutex(target, quick).TryLock(t.Context()) })
+			steal := once("rename", 1, func() { won, _ = winner.Mutex(target, quick).TryLock(t.Context()) })
 			release := once("lstat", 1, func() {
-				if unlock != nil {
-					lost = unlock()
+				if won != nil {
+					lost = won.Release()
 				}
 			})
 			loserFiles.before = func(name, path string) error { return errors.Join(steal(name, path), release(name, path)) }
-			_, unlockLoser, err := loser.Mutex(target, quick).TryLock(t.Context())
+			l, err := loser.Mutex(target, quick).TryLock(t.Context())
 			if broken := lost != nil; broken != (omit != 0) {
 				t.Errorf("omitted %b: a live lock is lost: %v", omit, lost)
 			}
 			if err == nil {
-				must(t, unlockLoser())
+				must(t, l.Release())
 			}
 			_ = os.Remove(path)
 		})
@@ -209,26 +209,26 @@ func TestGuardIsNeeded(t *testing.T) {
 func TestIdentityIsNeeded(t *testing.T) {
 	for _, omit := range []Part{0, Identity} {
 		each(t, func(t *testing.T, target Target, path string, makeLock func() error) {
-			e, _ := participant(nil)
+			e := participant(nil)
 			e.Omit = omit
 			o := quick
 			o.Update = time.Hour
-			_, unlock, err := e.Mutex(target, o).TryLock(t.Context())
+			l, err := e.Mutex(target, o).TryLock(t.Context())
 			must(t, err)
 			// It is late, and another takes the lock over.
 			age(t, path, time.Hour)
-			other, _ := participant(nil)
-			held, unlockOther, err := other.Mutex(target, quick).TryLock(t.Context())
+			other := participant(nil)
+			otherLease, err := other.Mutex(target, quick).TryLock(t.Context())
 			must(t, err)
-			err = unlock()
+			err = l.Release()
 			_, statErr := os.Stat(path)
 			if broken := err == nil || statErr != nil; broken != (omit != 0) {
 				t.Errorf("omitted %b: released another's lock: %v, %v", omit, err, statErr)
 			}
-			if err := unlockOther(); (err != nil) != (omit != 0) {
+			if err := otherLease.Release(); (err != nil) != (omit != 0) {
 				t.Errorf("omitted %b: %v", omit, err)
 			}
-			<-held.Done()
+			<-otherLease.Done()
 		})
 	}
 }
@@ -244,14 +244,14 @@ func TestClaimIsNeeded(t *testing.T) {
 			if omit != 0 {
 				files.before = once("remove", 1, replace)
 			}
-			e, _ := participant(files)
+			e := participant(files)
 			e.Omit = omit
-			_, unlock, err := e.Mutex(target, quick).TryLock(t.Context())
+			l, err := e.Mutex(target, quick).TryLock(t.Context())
 			if broken := err == nil; broken != (omit != 0) {
 				t.Errorf("omitted %b: two owners: %v", omit, err)
 			}
 			if err == nil {
-				must(t, unlock())
+				must(t, l.Release())
 				return
 			}
 			only(t, path, "x.lock")
@@ -289,19 +289,19 @@ func TestCrashAtEveryCall(t *testing.T) {
 					}
 					return nil
 				}
-				e, _ := participant(files)
+				e := participant(files)
 				o := quick
 				o.Update = time.Hour
 				o.Settle = time.Millisecond
 				ended := make(chan struct{})
 				go func() {
 					defer close(ended)
-					_, unlock, err := e.Mutex(target, o).TryLock(t.Context())
+					l, err := e.Mutex(target, o).TryLock(t.Context())
 					if err != nil {
 						t.Error(err)
 						return
 					}
-					if err := unlock(); err != nil {
+					if err := l.Release(); err != nil {
 						t.Error(err)
 					}
 				}()
@@ -311,12 +311,12 @@ func TestCrashAtEveryCall(t *testing.T) {
 				if _, err := os.Lstat(path); err == nil {
 					age(t, path, time.Hour)
 				}
-				next, _ := participant(nil)
-				_, unlock, err := next.Mutex(target, quick).TryLock(t.Context())
+				next := participant(nil)
+				l, err := next.Mutex(target, quick).TryLock(t.Context())
 				if err != nil {
 					t.Fatalf("%s, %s: the next one: %v", situation, at, err)
 				}
-				must(t, unlock())
+				must(t, l.Release())
 				only(t, path)
 				if t.Failed() {
 					t.Fatalf("%s: crash at call %d: %s", situation, n, at)
@@ -348,36 +348,36 @@ func TestPoorFilesystems(t *testing.T) {
 		t.Run(lacks, func(t *testing.T) {
 			each(t, func(t *testing.T, target Target, path string, makeLock func() error) {
 				files := &interposer{before: refuse(strings.Fields(lacks)...)}
-				e, _ := participant(files)
+				e := participant(files)
 				m := e.Mutex(target, quick)
 				for range 2 {
 					makeStale(t, path, makeLock)
-					held, unlock, err := m.TryLock(t.Context())
+					l, err := m.TryLock(t.Context())
 					must(t, err)
-					if m.Guarded() == strings.Contains(lacks, "guard") || !m.Reclaimed() {
-						t.Errorf("guarded %v, reclaimed %v", m.Guarded(), m.Reclaimed())
+					if l.Guarded() == strings.Contains(lacks, "guard") || !l.Reclaimed() {
+						t.Errorf("guarded %v, reclaimed %v", l.Guarded(), l.Reclaimed())
 					}
 					time.Sleep(2 * quick.Update)
-					must(t, held.Err())
+					must(t, l.Err())
 					only(t, path, "x.lock")
-					must(t, unlock())
+					must(t, l.Release())
 					only(t, path)
 				}
 				// What is not ours is spared.
 				o := quick
 				o.Update = time.Hour
-				_, unlock, err := e.Mutex(target, o).TryLock(t.Context())
+				l, err := e.Mutex(target, o).TryLock(t.Context())
 				must(t, err)
 				must(t, os.Remove(path))
 				must(t, makeLock())
-				coded(t, unlock(), "ECOMPROMISED")
+				coded(t, l.Release(), "ECOMPROMISED")
 				only(t, path, "x.lock")
 			})
 		})
 	}
 }
 
-// Without a guard, what lies aside may be of somebody who is at it.
+// Without a guard, what lies aside may be in use by a participant that is alive.
 func TestAsideWithoutGuard(t *testing.T) {
 	each(t, func(t *testing.T, target Target, path string, makeLock func() error) {
 		files := &interposer{before: func(name, _ string) error {
@@ -389,31 +389,31 @@ func TestAsideWithoutGuard(t *testing.T) {
 		makeStale(t, path, makeLock)
 		must(t, os.Rename(path, aside(path)))
 		makeStale(t, path, makeLock)
-		e, _ := participant(files)
-		if _, _, err := e.Mutex(target, quick).TryLock(t.Context()); err == nil {
+		e := participant(files)
+		if _, err := e.Mutex(target, quick).TryLock(t.Context()); err == nil {
 			t.Error("another's claim is ignored")
 		}
 		time.Sleep(quick.Stale + 100*time.Millisecond)
-		_, unlock, err := e.Mutex(target, quick).TryLock(t.Context())
+		l, err := e.Mutex(target, quick).TryLock(t.Context())
 		must(t, err)
-		must(t, unlock())
+		must(t, l.Release())
 		only(t, path)
 	})
 }
 
-// One who stops while he has the guard keeps nobody's lock from being renewed, and is
+// A process that stops while it has the guard keeps no lock from being renewed, and is
 // not waited for beyond all patience.
 func TestGuardBusy(t *testing.T) {
 	each(t, func(t *testing.T, target Target, path string, _ func() error) {
-		e, _ := participant(nil)
+		e := participant(nil)
 		o := quick
 		o.Stale = 300 * time.Millisecond
-		held, unlock, err := e.Mutex(target, o).Lock(t.Context())
+		l, err := e.Mutex(target, o).Lock(t.Context())
 		must(t, err)
 		h, err := filesystem.OS{}.TryGuard(strings.TrimSuffix(path, "x.lock"))
 		must(t, err)
 		time.Sleep(3 * o.Stale)
-		must(t, held.Err())
+		must(t, l.Err())
 		stat, err := os.Stat(path)
 		must(t, err)
 		if age := time.Since(stat.ModTime()); age > o.Stale {
@@ -421,13 +421,13 @@ func TestGuardBusy(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		defer cancel()
-		other, _ := participant(nil)
-		if _, _, err := other.Mutex(target, o).Lock(ctx); err != context.DeadlineExceeded {
+		other := participant(nil)
+		if _, err := other.Mutex(target, o).Lock(ctx); !errors.Is(err, context.DeadlineExceeded) {
 			t.Error(err)
 		}
 		must(t, filesystem.OS{}.Unguard(h))
-		must(t, held.Err())
-		must(t, unlock())
+		must(t, l.Err())
+		must(t, l.Release())
 		only(t, path)
 	})
 }
@@ -438,22 +438,20 @@ func TestReleaseWhileGuardBusy(t *testing.T) {
 		t.Skip("takes long")
 	}
 	each(t, func(t *testing.T, target Target, path string, _ func() error) {
-		e, _ := participant(nil)
-		held, unlock, err := e.Mutex(target, quick).Lock(t.Context())
+		e := participant(nil)
+		l, err := e.Mutex(target, quick).Lock(t.Context())
 		must(t, err)
 		h, err := filesystem.OS{}.TryGuard(strings.TrimSuffix(path, "x.lock"))
 		must(t, err)
-		if err := unlock(); err != errGuardBusy {
+		if err := l.Release(); err != error(ErrGuardBusy) {
 			t.Error(err)
 		}
-		coded(t, context.Cause(held), "ERELEASED")
+		coded(t, context.Cause(l.Context()), "ERELEASED")
 		only(t, path, "x.lock")
 		must(t, filesystem.OS{}.Unguard(h))
-		must(t, unlock())
+		must(t, l.Release())
 		only(t, path)
-		if len(e.turns) != 0 || len(e.held) != 0 {
-			t.Error("something is left in memory")
-		}
+		empty(t, e)
 	})
 }
 
@@ -467,28 +465,28 @@ func TestHeartbeatErrors(t *testing.T) {
 			}
 			return nil
 		}}
-		e, _ := participant(files)
+		e := participant(files)
 		o := quick
 		o.Stale = 400 * time.Millisecond
-		held, unlock, err := e.Mutex(target, o).Lock(t.Context())
+		l, err := e.Mutex(target, o).Lock(t.Context())
 		must(t, err)
 		broken.Store(true)
 		time.Sleep(200 * time.Millisecond)
-		must(t, held.Err())
+		must(t, l.Err())
 		broken.Store(false)
 		time.Sleep(500 * time.Millisecond)
-		must(t, held.Err())
+		must(t, l.Err())
 		broken.Store(true)
-		<-held.Done()
+		<-l.Done()
 		stat, err := os.Stat(path)
 		must(t, err)
 		if d := time.Since(stat.ModTime()); d < o.Stale {
 			t.Errorf("told %v after the last heartbeat", d)
 		}
-		if !errors.Is(context.Cause(held), ErrCompromised) || !strings.Contains(context.Cause(held).Error(), "EIO") {
-			t.Error(context.Cause(held))
+		if !errors.Is(context.Cause(l.Context()), ErrCompromised) || !strings.Contains(context.Cause(l.Context()).Error(), "EIO") {
+			t.Error(context.Cause(l.Context()))
 		}
-		coded(t, unlock(), "ECOMPROMISED")
+		coded(t, l.Release(), "ECOMPROMISED")
 		only(t, path, "x.lock")
 	})
 }
@@ -496,23 +494,23 @@ func TestHeartbeatErrors(t *testing.T) {
 // A lock that looks stale is watched for a while, and left alone if it is renewed.
 func TestDoubt(t *testing.T) {
 	each(t, func(t *testing.T, target Target, path string, makeLock func() error) {
-		e, _ := participant(nil)
+		e := participant(nil)
 		o := quick
 		o.Doubt = 100 * time.Millisecond
 		m := e.Mutex(target, o)
 		makeStale(t, path, makeLock)
 		start := time.Now()
-		_, unlock, err := m.TryLock(t.Context())
+		l, err := m.TryLock(t.Context())
 		must(t, err)
 		if d := time.Since(start); d < o.Doubt {
 			t.Errorf("taken over after %v", d)
 		}
-		must(t, unlock())
+		must(t, l.Release())
 
 		makeStale(t, path, makeLock)
 		for _, by := range []time.Duration{0, time.Minute} {
 			renewed := time.AfterFunc(o.Doubt/2, func() { age(t, path, by) })
-			if _, _, err := m.TryLock(t.Context()); nodeerror.Code(err) != nodeerror.Code(target.held(path)) {
+			if _, err := m.TryLock(t.Context()); nodeerror.Code(err) != target.held(path).Code {
 				t.Error(err)
 			}
 			renewed.Stop()
@@ -520,7 +518,7 @@ func TestDoubt(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), o.Doubt/4)
 		defer cancel()
-		if _, _, err := m.Lock(ctx); err != context.DeadlineExceeded {
+		if _, err := m.Lock(ctx); !errors.Is(err, context.DeadlineExceeded) {
 			t.Error(err)
 		}
 		only(t, path, "x.lock")
@@ -536,40 +534,43 @@ func TestWhatIsNoLock(t *testing.T) {
 	must(t, os.Symlink("f", "l"))
 	must(t, os.Mkdir("full", 0o777))
 	must(t, os.WriteFile("full/x", nil, 0o666))
-	for _, p := range []string{"d", "f", "full"} {
+	must(t, os.WriteFile("content", []byte("data"), 0o666))
+	for _, p := range []string{"d", "f", "full", "content"} {
 		age(t, p, time.Hour)
 	}
-	e, _ := participant(nil)
+	e := participant(nil)
 	mtime := func() bool { return false }
 	for _, row := range []struct {
-		target Target
-		code   string
+		target  Target
+		code    string
+		notLock bool
 	}{
-		{Lockfile("d", mtime), "EISDIR"},
-		{Lockfile("l", mtime), "ELOOP"},
-		{Lockfile("", mtime), "ENOENT"},
-		{Lockfile("no/where", mtime), "ENOENT"},
-		{Lockfile("a\x00b", mtime), "ERR_INVALID_ARG_VALUE"},
-		{ProperLockfile(".", "f", false), "ENOTDIR"},
-		{ProperLockfile(".", "l", false), "ENOTDIR"},
-		{ProperLockfile(".", "full", false), "ENOTEMPTY"},
-		{ProperLockfile("nowhere", "", false), "ENOENT"},
+		{Lockfile("d", mtime), "EISDIR", true},
+		{Lockfile("l", mtime), "ELOOP", true},
+		{Lockfile("content", mtime), "EFTYPE", true},
+		{Lockfile("no/where", mtime), "ENOENT", false},
+		{Lockfile("a\x00b", mtime), "ERR_INVALID_ARG_VALUE", false},
+		{ProperLockfile(".", "f", false), "ENOTDIR", true},
+		{ProperLockfile(".", "l", false), "ENOTDIR", true},
+		{ProperLockfile(".", "full", false), "ENOTEMPTY", false},
+		{ProperLockfile("nowhere", "", false), "ENOENT", false},
 	} {
-		_, _, err := e.Mutex(row.target, quick).TryLock(t.Context())
+		_, err := e.Mutex(row.target, quick).TryLock(t.Context())
 		coded(t, err, row.code)
+		if is := errors.Is(err, ErrNotLock); is != row.notLock {
+			t.Errorf("%v: ErrNotLock: %v", err, is)
+		}
 	}
-	only(t, directory+"/x", "d", "f", "full", "l")
-	if len(e.turns) != 0 {
-		t.Error("turns are left")
-	}
+	only(t, directory+"/x", "content", "d", "f", "full", "l")
+	empty(t, e)
 }
 
 // A name so long that nothing can be added to it.
 func TestLongName(t *testing.T) {
 	path := t.TempDir() + "/" + strings.Repeat("n", 255)
-	e, _ := participant(nil)
-	_, unlock, err := e.Mutex(Lockfile(path, func() bool { return true }), quick).TryLock(t.Context())
+	e := participant(nil)
+	l, err := e.Mutex(Lockfile(path, func() bool { return true }), quick).TryLock(t.Context())
 	must(t, err)
-	must(t, unlock())
+	must(t, l.Release())
 	only(t, path)
 }

@@ -2,15 +2,15 @@ package mutex
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/seed-c461eb89/nodelock/internal/filesystem"
+	"github.com/seed-c461eb89/nodelock/internal/lease"
 )
 
 // The guard is busy for some microseconds at a time, unless its holder is stopped. So
 // the pauses between attempts to get it start short, double, and stay at the longest,
-// which for who has the lock is shorter than for who wants it: he comes first.
+// which is shorter for the holder of the lock than for a contender: it comes first.
 const (
 	shortestPause       = time.Millisecond
 	longestPause        = 32 * time.Millisecond
@@ -24,10 +24,6 @@ const (
 	cleanPatience   = 100 * time.Millisecond
 )
 
-// errGuardBusy is the error of a call that could not get the guard in time: its holder
-// is stopped, or hangs in a system call.
-var errGuardBusy = errors.New("the lock's directory is guarded by another process, which does not go on")
-
 // A guard is the right to a guarded section.
 type guard struct {
 	engine *Engine
@@ -36,11 +32,11 @@ type guard struct {
 	held bool
 }
 
-// guardDirectory waits for the guard, and gives up with errGuardBusy when patience is
-// over. Who has the lock gives a function to be called before each pause, with whose
-// error it gives up.
-func (m *Mutex) guardDirectory(ctx context.Context, directory string, patience time.Duration, busy func() error) (guard, error) {
-	e := m.engine
+// guardDirectory waits for the guard, and gives up with ErrGuardBusy when patience is
+// over: its holder is stopped, or hangs in a system call. The holder of the lock gives a
+// function to be called before each pause, with whose error it gives up.
+func (l *Lease) guardDirectory(ctx context.Context, patience time.Duration, busy func() error) (guard, error) {
+	e := l.engine
 	longest := longestPauseOfOwner
 	if busy == nil {
 		longest = longestPause
@@ -50,13 +46,13 @@ func (m *Mutex) guardDirectory(ctx context.Context, directory string, patience t
 	}
 	var waited time.Duration
 	for pause := shortestPause; ; pause = min(2*pause, longest) {
-		h, err := e.filesystem.TryGuard(directory)
+		h, err := e.filesystem.TryGuard(l.directory)
 		switch err {
 		case nil:
-			m.guarded.Store(true)
+			l.guarded.Store(true)
 			return guard{e, h, true}, nil
 		case filesystem.ErrUnguardable:
-			m.guarded.Store(false)
+			l.guarded.Store(false)
 			return guard{}, nil
 		case filesystem.ErrGuarded:
 		default:
@@ -69,10 +65,10 @@ func (m *Mutex) guardDirectory(ctx context.Context, directory string, patience t
 		}
 		d := shortestPause + time.Duration(e.Random()*float64(pause))
 		if waited >= patience {
-			return guard{}, errGuardBusy
+			return guard{}, ErrGuardBusy
 		}
 		waited += d
-		if err := e.clock.Wait(ctx, d); err != nil {
+		if err := lease.Wait(ctx, e.clock, d); err != nil {
 			return guard{}, err
 		}
 	}

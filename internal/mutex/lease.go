@@ -3,99 +3,125 @@ package mutex
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/seed-c461eb89/nodelock/compat/nodeerror"
 	"github.com/seed-c461eb89/nodelock/internal/clock"
 	"github.com/seed-c461eb89/nodelock/internal/filesystem"
+	"github.com/seed-c461eb89/nodelock/internal/lease"
 )
 
 // retriedUpdate is how long after a heartbeat that failed the next one follows, at most.
 const retriedUpdate = time.Second
 
-// A lease is a lock that was taken.
-type lease struct {
+// A Lease is a lock that was taken.
+type Lease struct {
+	lease.Term
 	*Mutex
-	path, directory string
-	pin             filesystem.Handle
-	reclaimed       bool
-	doubt           *mark
-	order           uint64
-	cancel          context.CancelCauseFunc
-	timer           clock.Timer
+	path, file, directory string
+	pin                   filesystem.Handle
+	reclaimed             bool
+	guarded               atomic.Bool
 
-	// mark and renewed, when that was in ms, are the heartbeat's and the release's, of
+	// mark and renewed, when that was in ms, belong to the heartbeat and the release, of
 	// which one at a time is busy.
 	mark    mark
 	renewed int64
 
 	// The rest is guarded by the engine's mutex.
 
+	order uint64
+	timer clock.Timer
 	// busy says that a heartbeat or a release is under way; ending that the lock is being
-	// released, or was, so that no heartbeat follows; over that nothing is left to do.
-	busy, ending, over bool
-	// left says that the turn has been given away.
-	left bool
-	// err is what the release returned.
-	err error
+	// released, or was, so that no heartbeat follows.
+	busy, ending bool
+	// lost is why the lock is lost, or nil.
+	lost error
+	// turn says that the lock has the turn of its path, which is given away when the lock has
+	// ended.
+	turn bool
 }
 
-// hold begins the life of a lock: what becomes of it is told by cancel.
-func (l *lease) hold(cancel context.CancelCauseFunc) {
+// Path returns the path of the lock.
+func (l *Lease) Path() string { return l.path }
+
+// File returns the file that is locked, or "" if the lock is of none.
+func (l *Lease) File() string { return l.file }
+
+// Reclaimed reports whether the lock was taken over from a holder that left it to go
+// stale.
+func (l *Lease) Reclaimed() bool { return l.reclaimed }
+
+// Guarded reports whether the last attempt, heartbeat or release could guard the lock's
+// directory.
+func (l *Lease) Guarded() bool { return l.guarded.Load() }
+
+// enter makes a lock that was just created one that is removed at exit.
+func (l *Lease) enter() {
 	e := l.engine
-	l.cancel = cancel
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
-	if len(e.held) == 0 {
-		e.hook.Add(e)
-	}
 	e.created++
 	l.order = e.created
 	e.held[l] = struct{}{}
-	if l.options.Update > 0 {
+}
+
+// hold hands the lock over to the caller: it starts the heartbeat, and the turn that the
+// caller had is the lock's.
+func (l *Lease) hold() {
+	e := l.engine
+	e.mutex.Lock()
+	defer e.mutex.Unlock()
+	l.turn = true
+	if l.options.Update > 0 && !l.ending {
 		l.timer = e.clock.AfterFunc(l.options.Update, l.beat)
 	}
 }
 
-// beat is called by the timer: it makes a heartbeat and sees to the next.
-func (l *lease) beat() {
-	e := l.engine
-	e.mutex.Lock()
+// begin begins a heartbeat, unless there is to be none.
+func (l *Lease) begin() bool {
+	l.engine.mutex.Lock()
+	defer l.engine.mutex.Unlock()
 	if l.busy || l.ending {
-		e.mutex.Unlock()
-		return
+		return false
 	}
 	l.busy = true
-	e.mutex.Unlock()
+	return true
+}
 
-	again, lost := l.renew()
-
+// finish ends a heartbeat, and the lock if that is lost.
+func (l *Lease) finish(lost error) {
+	e := l.engine
 	e.mutex.Lock()
 	l.busy = false
 	if lost == nil {
-		if !l.ending {
-			l.timer.Reset(again)
-		}
 		e.mutex.Unlock()
 		return
 	}
-	l.ending = true
-	l.end(lost)
+	l.ending, l.lost = true, lost
+	delete(e.held, l)
 	e.mutex.Unlock()
 	_ = e.filesystem.Close(l.pin)
-	l.tell(lost)
 }
 
-// end is the end of a lock. The mutex is held.
-func (l *lease) end(err error) {
-	l.over, l.err = true, err
-	e := l.engine
-	if _, ok := e.held[l]; !ok {
+// beat is called by the timer: it makes a heartbeat and sees to the next.
+func (l *Lease) beat() {
+	if !l.begin() {
 		return
 	}
-	delete(e.held, l)
-	if len(e.held) == 0 {
-		e.hook.Remove(e)
+	again, lost := l.renew()
+	l.finish(lost)
+	if lost != nil {
+		l.End(lost)
+		l.leaveTurn()
+		return
+	}
+	e := l.engine
+	e.mutex.Lock()
+	defer e.mutex.Unlock()
+	if !l.ending {
+		l.timer.Reset(again)
 	}
 }
 
@@ -104,9 +130,9 @@ var errEnding = errors.New("mutex: the lock is being released")
 
 // renew makes a heartbeat. It returns when the next one is due, or why the lock is lost.
 //
-// A holder that was stopped for longer than the threshold, and whose lock nobody took,
+// A holder that was stopped for longer than the threshold, and whose lock was not taken,
 // goes on as if nothing had been.
-func (l *lease) renew() (again time.Duration, lost error) {
+func (l *Lease) renew() (again time.Duration, lost error) {
 	ours, err := l.touch()
 	switch {
 	case err == errEnding:
@@ -128,12 +154,12 @@ func (l *lease) renew() (again time.Duration, lost error) {
 // touched by the handle, which never is another's.
 //
 // If the guard cannot be had, because its holder is stopped, a lock that is not overdue
-// is renewed without: nobody has judged it to be stale, and nobody is to. An overdue one
-// may be about to be taken over by the one who is stopped, and is given up.
-func (l *lease) touch() (bool, error) {
+// is renewed without: no contender has judged it to be stale, and none is to. An overdue
+// one may be about to be taken over by the one that is stopped, and is given up.
+func (l *Lease) touch() (bool, error) {
 	e := l.engine
 	patience := max(min(l.options.Update/4, retriedUpdate), shortestPause)
-	g, err := l.guardDirectory(context.Background(), l.directory, patience, func() error {
+	g, err := l.guardDirectory(context.Background(), patience, func() error {
 		e.mutex.Lock()
 		defer e.mutex.Unlock()
 		if l.ending {
@@ -141,7 +167,7 @@ func (l *lease) touch() (bool, error) {
 		}
 		return nil
 	})
-	if err != nil && (err != errGuardBusy || l.overdue()) {
+	if err != nil && (err != ErrGuardBusy || l.overdue()) {
 		return false, err
 	}
 	defer g.end()
@@ -149,7 +175,7 @@ func (l *lease) touch() (bool, error) {
 }
 
 // touchGuarded is the guarded section of touch.
-func (l *lease) touchGuarded() (bool, error) {
+func (l *Lease) touchGuarded() (bool, error) {
 	e := l.engine
 	if _, ours, err := l.ours(); err != nil || !ours {
 		return ours, err
@@ -158,8 +184,8 @@ func (l *lease) touchGuarded() (bool, error) {
 	if err := e.filesystem.Futimes(l.pin, now); err != nil {
 		return false, err
 	}
-	// The time as the filesystem stored it. Whoever knows no guard may have replaced the
-	// lock meanwhile; then it was not his that has been touched.
+	// The time as the filesystem stored it. A participant that knows no guard may have
+	// replaced the lock meanwhile; then it was not that one's that has been touched.
 	found, err := l.claim(false).look(l.path)
 	if err != nil {
 		return false, err
@@ -172,12 +198,12 @@ func (l *lease) touchGuarded() (bool, error) {
 }
 
 // overdue says whether the lock may be taken over, as far as the holder knows.
-func (l *lease) overdue() bool {
+func (l *Lease) overdue() bool {
 	return l.options.Stale > 0 && l.engine.since(l.renewed) > l.options.Stale
 }
 
 // ours says whether what is at the path is this lock, and returns what it is known by.
-func (l *lease) ours() (mark, bool, error) {
+func (l *Lease) ours() (mark, bool, error) {
 	found, err := l.claim(false).look(l.path)
 	if nodeerror.Code(err) == "ENOENT" {
 		return mark{}, false, nil
@@ -189,79 +215,74 @@ func (l *lease) ours() (mark, bool, error) {
 	return found, err == nil && l.engine.is(found, known), err
 }
 
-// unlock releases the lock. If that fails because the guard cannot be had, the next call
-// tries again; else the first call does it, and all return the same.
-func (l *lease) unlock() error {
-	err := l.release(releasePatience)
-	e := l.engine
-	e.mutex.Lock()
-	leave := !l.left
-	l.left = true
-	e.mutex.Unlock()
-	if leave {
-		e.leave(l.path)
-	}
-	return err
-}
+// Release gives the lock back. If that fails, the next call tries again.
+func (l *Lease) Release() error { return l.release(releasePatience) }
 
-func (l *lease) release(patience time.Duration) error {
-	e := l.engine
-	var waited time.Duration
-	for {
+// release waits for as long as patience says for a heartbeat that is under way, and for the
+// guard.
+func (l *Lease) release(patience time.Duration) error {
+	defer l.leaveTurn()
+	return l.Term.Release(ErrReleased, func() (bool, error) {
+		if lost, err := l.stop(patience); err != nil {
+			return lost, err
+		}
+		err := l.remove(patience)
+		over := err == nil || nodeerror.Code(err) == ErrCompromised.Code
+		e := l.engine
 		e.mutex.Lock()
-		if l.over {
-			defer e.mutex.Unlock()
-			return l.err
-		}
-		if !l.ending {
-			l.ending = true
-			if l.timer != nil {
-				l.timer.Stop()
-			}
-		}
-		if !l.busy {
-			l.busy = true
-			e.mutex.Unlock()
-			break
+		l.busy = false
+		if over {
+			delete(e.held, l)
 		}
 		e.mutex.Unlock()
-		// A heartbeat is about to end, or a release by another goroutine.
-		if waited >= patience {
-			return errGuardBusy
+		if over {
+			_ = e.filesystem.Close(l.pin)
 		}
-		waited += shortestPause
+		return over, err
+	})
+}
+
+// stop stops the heartbeats. It reports whether the lock is lost, and why, or another error
+// if one that is under way does not end.
+func (l *Lease) stop(patience time.Duration) (lost bool, err error) {
+	e := l.engine
+	for waited := time.Duration(0); ; waited += shortestPause {
+		e.mutex.Lock()
+		l.ending = true
+		if l.timer != nil {
+			l.timer.Stop()
+		}
+		busy, lost := l.busy, l.lost
+		l.busy = lost == nil
+		e.mutex.Unlock()
+		switch {
+		case lost != nil:
+			return true, lost
+		case !busy:
+			return false, nil
+		case waited >= patience:
+			return false, ErrGuardBusy
+		}
 		_ = e.clock.Wait(context.Background(), shortestPause)
 	}
-	err := l.remove(patience)
-	e.mutex.Lock()
-	l.busy = false
-	if err == errGuardBusy {
-		e.mutex.Unlock()
-		l.tell(ErrReleased)
-		return err
-	}
-	l.end(err)
-	e.mutex.Unlock()
-	_ = e.filesystem.Close(l.pin)
-	if nodeerror.Code(err) == ErrCompromised.Code {
-		l.tell(err)
-	} else {
-		l.tell(ErrReleased)
-	}
-	return err
 }
 
-// tell ends the holder's context.
-func (l *lease) tell(why error) {
-	if l.cancel != nil {
-		l.cancel(why)
+// leaveTurn gives the turn with the path away, once.
+func (l *Lease) leaveTurn() {
+	e := l.engine
+	e.mutex.Lock()
+	turn := l.turn
+	l.turn = false
+	e.mutex.Unlock()
+	if turn {
+		e.leave(l.path)
 	}
 }
 
 // remove removes the lock if it still is the holder's. As long as it has to wait for the
 // guard, it renews the lock.
-func (l *lease) remove(patience time.Duration) error {
-	g, err := l.guardDirectory(context.Background(), l.directory, patience, func() error {
+func (l *Lease) remove(patience time.Duration) error {
+	g, err := l.guardDirectory(context.Background(), patience, func() error {
 		if l.options.Update > 0 && l.engine.since(l.renewed) >= l.options.Update && !l.overdue() {
 			_, _ = l.touchGuarded()
 		}

@@ -45,16 +45,16 @@ package mutex
 import (
 	"cmp"
 	"context"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
-	"github.com/seed-c461eb89/nodelock/compat/nodeerror"
 	"github.com/seed-c461eb89/nodelock/internal/clock"
 	"github.com/seed-c461eb89/nodelock/internal/exithook"
 	"github.com/seed-c461eb89/nodelock/internal/filesystem"
+	"github.com/seed-c461eb89/nodelock/internal/lease"
 	"github.com/seed-c461eb89/nodelock/internal/nodetime"
 )
 
@@ -97,7 +97,7 @@ const (
 type Engine struct {
 	filesystem Filesystem
 	clock      clock.Clock
-	hook       exithook.Registry
+	registry   exithook.Registry
 
 	// Random returns a number from 0 to 1, for the jitter of pauses.
 	Random func() float64
@@ -105,18 +105,18 @@ type Engine struct {
 	Omit Part
 
 	mutex sync.Mutex
-	// turns are those who have their turn with a path, or wait for it.
+	// turns are the callers that have their turn with a path, or wait for it.
 	turns map[string]*queue
 	// held are the locks that are removed at exit.
-	held    map[*lease]struct{}
+	held    map[*Lease]struct{}
 	created uint64
 }
 
 // New returns an engine that holds no lock.
-func New(files Filesystem, c clock.Clock, hook exithook.Registry) *Engine {
+func New(files Filesystem, c clock.Clock, registry exithook.Registry) *Engine {
 	return &Engine{
-		filesystem: files, clock: c, hook: hook, Random: rand.Float64,
-		turns: map[string]*queue{}, held: map[*lease]struct{}{},
+		filesystem: files, clock: c, registry: registry, Random: rand.Float64,
+		turns: map[string]*queue{}, held: map[*Lease]struct{}{},
 	}
 }
 
@@ -125,31 +125,14 @@ func (e *Engine) now() int64 { return e.clock.Now().UnixMilli() }
 // since returns the time since ms, by the wall clock.
 func (e *Engine) since(ms int64) time.Duration { return nodetime.Duration(e.now() - ms) }
 
-// Options say how a mutex goes about it.
-type Options struct {
-	// Stale is the age beyond which another's lock may be taken over; 0: none is.
-	Stale time.Duration
-	// Update is the time between two heartbeats.
-	Update time.Duration
-	// Poll is the time between two attempts, which varies by a quarter.
-	Poll time.Duration
-	// Doubt is how long a lock that looks stale is watched before it is taken over; 0: not at
-	// all. If the whole machine was asleep, or too busy, a holder who is alive has that
-	// time to renew it.
-	Doubt time.Duration
-	// Settle is how long after a takeover the lock is looked at again before it counts as
-	// held: 0: it is not. It is for participants that know no guard.
-	Settle time.Duration
-}
-
 // A Mutex is a lock that participants of this machine, and other programs of the same
 // protocol, exclude each other with.
 type Mutex struct {
 	engine  *Engine
 	target  Target
 	options Options
-
-	reclaimed, guarded atomic.Bool
+	// err is what is wrong with the options.
+	err error
 }
 
 // Mutex returns a mutex that is not locked.
@@ -157,116 +140,64 @@ func (e *Engine) Mutex(t Target, o Options) *Mutex {
 	return &Mutex{engine: e, target: t, options: o}
 }
 
-// The errors that callers can tell apart by code.
-var (
-	ErrLocked      = &nodeerror.Error{Code: "ELOCKED", Message: "Lock file is already being held"}
-	ErrCompromised = &nodeerror.Error{Code: "ECOMPROMISED", Message: "The lock is lost: it was removed, replaced or touched by another"}
-	ErrReleased    = &nodeerror.Error{Code: "ERELEASED", Message: "Lock is already released"}
-)
+// Lock waits for the lock, as long as ctx lasts, and as Options.Wait says.
+func (m *Mutex) Lock(ctx context.Context) (*Lease, error) { return m.lock(ctx, true) }
 
-// compromised says why a lock is lost.
-func compromised(why error) error {
-	if why == nil {
-		return ErrCompromised
-	}
-	return &nodeerror.Error{Code: ErrCompromised.Code, Message: "The lock is lost: " + why.Error(), Err: why}
-}
+// TryLock makes one attempt. If the lock is held, the error has the code that the protocol
+// has for that.
+func (m *Mutex) TryLock(ctx context.Context) (*Lease, error) { return m.lock(ctx, false) }
 
-// Lock waits for the lock, as long as ctx lasts.
-//
-// The context that it returns ends when the lock is lost, with a cause that has the code
-// of ErrCompromised; when ctx ends; and when the lock is released. The function releases
-// the lock; every call after the first returns what the first did and does nothing.
-func (m *Mutex) Lock(ctx context.Context) (context.Context, func() error, error) {
-	return m.lock(ctx, true)
-}
-
-// TryLock makes one attempt. If somebody holds the lock the error has the code that the
-// protocol has for that.
-func (m *Mutex) TryLock(ctx context.Context) (context.Context, func() error, error) {
-	return m.lock(ctx, false)
-}
-
-// Reclaimed reports whether the lock was taken over from a holder that left it to go
-// stale. It is for the holder to ask.
-func (m *Mutex) Reclaimed() bool { return m.reclaimed.Load() }
-
-// Guarded reports whether the last attempt, heartbeat or release could guard the lock's
-// directory. Before the first it says false.
-func (m *Mutex) Guarded() bool { return m.guarded.Load() }
-
-func (m *Mutex) lock(ctx context.Context, wait bool) (context.Context, func() error, error) {
-	e := m.engine
-	if ctx.Err() != nil {
-		return nil, nil, context.Cause(ctx)
-	}
-	path, err := m.target.locate(e.filesystem)
+// Do calls f with the lock held, and with a context that ends when the lock is lost.
+func (m *Mutex) Do(ctx context.Context, f func(context.Context) error) error {
+	l, err := m.Lock(ctx)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	if err := e.enter(ctx, path, wait); err != nil {
-		if err == errTaken {
-			err = m.target.held(path)
-		}
-		return nil, nil, err
+	return lease.Do(l, ErrCompromised, f)
+}
+
+func (m *Mutex) lock(ctx context.Context, wait bool) (*Lease, error) {
+	if m == nil {
+		panic("nodelock: a Mutex that was not made by NewMutex is used")
 	}
-	l, err := m.contend(ctx, path, wait)
+	lease.CheckContext(ctx)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if m.err != nil {
+		return nil, m.err
+	}
+	e := m.engine
+	path, file, err := m.target.locate(e.filesystem)
+	if err != nil {
+		return nil, err
+	}
+	c := &contention{Mutex: m, path: path, file: file, wait: wait, parent: ctx, began: e.clock.Now()}
+	patient, stop := c.bound()
+	defer stop()
+	if err := e.enter(patient, path, wait); err != nil {
+		c.inProcess = true
+		return nil, c.refused(err)
+	}
+	l, err := c.contend(patient)
 	if err != nil {
 		e.leave(path)
-		return nil, nil, err
+		return nil, err
 	}
-	m.reclaimed.Store(l.reclaimed)
-	held, cancel := context.WithCancelCause(ctx)
-	l.hold(cancel)
-	return held, l.unlock, nil
-}
-
-// contend makes attempts until one succeeds.
-func (m *Mutex) contend(ctx context.Context, path string, wait bool) (*lease, error) {
-	// What was found stale, and is to be looked at again.
-	var doubt mark
-	for {
-		doubted := doubt
-		l, err := m.attempt(ctx, path, &doubt)
-		if l != nil || err != nil {
-			return l, err
-		}
-		switch {
-		case !doubt.same(doubted) && (wait || doubted.same(mark{})):
-			err = m.engine.clock.Wait(ctx, m.options.Doubt)
-		case !wait:
-			err = m.target.held(path)
-		default:
-			err = m.awaitChange(ctx)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-}
-
-// awaitChange waits until it is worth while to try again: nil. An error means that ctx
-// has ended. This is the place for being woken when the lock is removed.
-func (m *Mutex) awaitChange(ctx context.Context) error {
-	return m.engine.clock.Wait(ctx, m.engine.jitter(m.options.Poll))
-}
-
-// jitter varies a pause by a quarter either way.
-func (e *Engine) jitter(d time.Duration) time.Duration {
-	return d*3/4 + time.Duration(float64(d/2)*e.Random())
+	l.hold()
+	return l, nil
 }
 
 // Clean removes every lock that is held and still is the holder's, in the order in which
 // they were taken. It ignores errors.
-func (e *Engine) Clean() {
+func (e *Engine) Clean(ctx context.Context) {
 	e.mutex.Lock()
-	leases := make([]*lease, 0, len(e.held))
-	for l := range e.held {
-		leases = append(leases, l)
-	}
+	leases := slices.SortedFunc(maps.Keys(e.held), func(a, b *Lease) int { return cmp.Compare(a.order, b.order) })
 	e.mutex.Unlock()
-	slices.SortFunc(leases, func(a, b *lease) int { return cmp.Compare(a.order, b.order) })
 	for _, l := range leases {
+		if ctx.Err() != nil {
+			return
+		}
 		_ = l.release(cleanPatience)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -17,35 +18,13 @@ import (
 	"github.com/seed-c461eb89/nodelock/internal/filesystem"
 )
 
-// A registry is an exit hook that counts.
-type registry struct {
-	mutex sync.Mutex
-	there map[exithook.Cleaner]int
-}
-
-func (r *registry) Add(c exithook.Cleaner)    { r.count(c, 1) }
-func (r *registry) Remove(c exithook.Cleaner) { r.count(c, -1) }
-
-func (r *registry) count(c exithook.Cleaner, by int) {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	if r.there == nil {
-		r.there = map[exithook.Cleaner]int{}
-	}
-	r.there[c] += by
-	if r.there[c] == 0 {
-		delete(r.there, c)
-	}
-}
-
 // participant returns an engine, which is what a process has. Calls that replace those
 // of the system are in files.
-func participant(files Filesystem) (*Engine, *registry) {
+func participant(files Filesystem) *Engine {
 	if files == nil {
 		files = filesystem.OS{}
 	}
-	hook := new(registry)
-	return New(files, clock.System{}, hook), hook
+	return New(files, clock.System{}, exithook.None{})
 }
 
 var quick = Options{Stale: 2 * time.Second, Update: 50 * time.Millisecond, Poll: 2 * time.Millisecond}
@@ -142,20 +121,30 @@ func only(t *testing.T, path string, want ...string) {
 	}
 }
 
-func TestLockAndUnlock(t *testing.T) {
+// empty checks that an engine has nothing in memory.
+func empty(t *testing.T, e *Engine) {
+	t.Helper()
+	e.mutex.Lock()
+	defer e.mutex.Unlock()
+	if len(e.turns) != 0 || len(e.held) != 0 {
+		t.Errorf("%d turns and %d locks are left in memory", len(e.turns), len(e.held))
+	}
+}
+
+func TestLockAndRelease(t *testing.T) {
 	each(t, func(t *testing.T, target Target, path string, _ func() error) {
-		e, hook := participant(nil)
+		e := participant(nil)
 		m := e.Mutex(target, quick)
-		other, _ := participant(nil)
-		held, unlock, err := m.Lock(t.Context())
+		other := participant(nil)
+		l, err := m.Lock(t.Context())
 		must(t, err)
-		if m.Reclaimed() || !m.Guarded() {
-			t.Errorf("reclaimed %v, guarded %v", m.Reclaimed(), m.Guarded())
+		if l.Reclaimed() || !l.Guarded() {
+			t.Errorf("reclaimed %v, guarded %v", l.Reclaimed(), l.Guarded())
 		}
 		only(t, path, "x.lock")
 		for _, engine := range []*Engine{e, other} {
-			_, _, err = engine.Mutex(target, quick).TryLock(t.Context())
-			if nodeerror.Code(err) != nodeerror.Code(target.held(path)) {
+			_, err = engine.Mutex(target, quick).TryLock(t.Context())
+			if nodeerror.Code(err) != target.held(path).Code || !strings.Contains(err.Error(), path) {
 				t.Errorf("TryLock: %v", err)
 			}
 		}
@@ -168,20 +157,17 @@ func TestLockAndUnlock(t *testing.T) {
 		if !later.ModTime().After(stat.ModTime()) {
 			t.Error("no heartbeat")
 		}
-		must(t, held.Err())
-		if len(hook.there) != 1 {
-			t.Errorf("the exit hook has %d", len(hook.there))
+		must(t, l.Err())
+		must(t, l.Release())
+		if err := l.Release(); err != error(ErrReleased) {
+			t.Errorf("released again: %v", err)
 		}
-		must(t, unlock())
-		must(t, unlock())
-		coded(t, context.Cause(held), "ERELEASED")
+		coded(t, context.Cause(l.Context()), "ERELEASED")
 		only(t, path)
-		if len(hook.there) != 0 || len(e.turns) != 0 || len(e.held) != 0 {
-			t.Error("something is left in memory")
-		}
-		_, unlock, err = other.Mutex(target, quick).TryLock(t.Context())
+		empty(t, e)
+		l, err = other.Mutex(target, quick).TryLock(t.Context())
 		must(t, err)
-		must(t, unlock())
+		must(t, l.Release())
 	})
 }
 
@@ -190,29 +176,29 @@ func TestTakeover(t *testing.T) {
 		makeStale(t, path, makeLock)
 		o := quick
 		o.Settle = time.Millisecond
-		e, _ := participant(nil)
+		e := participant(nil)
 		m := e.Mutex(target, o)
-		_, unlock, err := m.TryLock(t.Context())
+		l, err := m.TryLock(t.Context())
 		must(t, err)
-		if !m.Reclaimed() {
+		if !l.Reclaimed() {
 			t.Error("not reclaimed")
 		}
 		only(t, path, "x.lock")
-		must(t, unlock())
+		must(t, l.Release())
 		only(t, path)
 
 		o.Stale = 0
 		makeStale(t, path, makeLock)
-		if _, _, err := e.Mutex(target, o).TryLock(t.Context()); err == nil {
+		if _, err := e.Mutex(target, o).TryLock(t.Context()); err == nil {
 			t.Error("taken over without a threshold")
 		}
 		must(t, os.Remove(path))
-		_, unlock, err = m.TryLock(t.Context())
+		l, err = m.TryLock(t.Context())
 		must(t, err)
-		if m.Reclaimed() {
+		if l.Reclaimed() {
 			t.Error("reclaimed")
 		}
-		must(t, unlock())
+		must(t, l.Release())
 	})
 }
 
@@ -228,28 +214,28 @@ func TestLost(t *testing.T) {
 			if name == "touched" && !target.adopted() {
 				continue
 			}
-			for _, how := range []string{"heartbeat", "unlock"} {
+			for _, how := range []string{"heartbeat", "release"} {
 				o := quick
-				if how == "unlock" {
+				if how == "release" {
 					o.Update = time.Hour
 				}
-				e, _ := participant(nil)
-				held, unlock, err := e.Mutex(target, o).Lock(t.Context())
+				e := participant(nil)
+				l, err := e.Mutex(target, o).Lock(t.Context())
 				must(t, err)
 				lose()
 				stat, statErr := os.Stat(path)
 				if how == "heartbeat" {
 					select {
-					case <-held.Done():
+					case <-l.Done():
 					case <-time.After(5 * time.Second):
 						t.Errorf("%s: the holder is not told", name)
 					}
 				}
 				for range 2 {
-					coded(t, unlock(), "ECOMPROMISED")
+					coded(t, l.Release(), "ECOMPROMISED")
 				}
-				if !errors.Is(context.Cause(held), ErrCompromised) {
-					t.Errorf("%s: %v", name, context.Cause(held))
+				if cause := context.Cause(l.Context()); !errors.Is(cause, ErrCompromised) || cause != l.Err() {
+					t.Errorf("%s: %v", name, cause)
 				}
 				if statErr != nil {
 					only(t, path)
@@ -260,55 +246,82 @@ func TestLost(t *testing.T) {
 					t.Errorf("%s, %s: what is at the path is not left alone: %v", name, how, err)
 				}
 				must(t, os.Remove(path))
-				if len(e.turns) != 0 || len(e.held) != 0 {
-					t.Error("something is left in memory")
-				}
+				empty(t, e)
 			}
 		}
 	})
 }
 
+// A wait ends with the context: the error matches its cause, and a lock that is held. A
+// context that has ended before leaves everything alone.
 func TestCancelled(t *testing.T) {
 	each(t, func(t *testing.T, target Target, path string, _ func() error) {
 		why := errors.New("why")
-		e, _ := participant(nil)
-		other, _ := participant(nil)
-		_, unlock, err := e.Mutex(target, quick).Lock(t.Context())
+		e := participant(nil)
+		other := participant(nil)
+		l, err := e.Mutex(target, quick).Lock(t.Context())
 		must(t, err)
 		for _, engine := range []*Engine{e, other} {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			time.AfterFunc(30*time.Millisecond, func() { cancel(why) })
-			if _, _, err := engine.Mutex(target, quick).Lock(ctx); err != why {
+			_, err := engine.Mutex(target, quick).Lock(ctx)
+			coded(t, err, target.held(path).Code)
+			if !errors.Is(err, why) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), ", waited ") {
 				t.Errorf("%v; want %v", err, why)
 			}
-			if _, _, err := engine.Mutex(target, quick).Lock(ctx); err != why {
+			if _, err := engine.Mutex(target, quick).Lock(ctx); err != why {
 				t.Errorf("%v; want %v", err, why)
 			}
 		}
-		must(t, unlock())
+		must(t, l.Release())
 		only(t, path)
-		if len(e.turns) != 0 || len(other.turns) != 0 {
-			t.Error("turns are left")
+		empty(t, e)
+		empty(t, other)
+	})
+}
+
+// Options.Wait ends a wait, and not what is done under the lock.
+func TestWait(t *testing.T) {
+	each(t, func(t *testing.T, target Target, path string, _ func() error) {
+		e, other := participant(nil), participant(nil)
+		o := quick
+		o.Wait = 30 * time.Millisecond
+		l, err := e.Mutex(target, o).Lock(t.Context())
+		must(t, err)
+		for _, engine := range []*Engine{e, other} {
+			began := time.Now()
+			_, err := engine.Mutex(target, o).Lock(t.Context())
+			coded(t, err, target.held(path).Code)
+			if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("a context has ended: %v", err)
+			}
+			if waited := time.Since(began); waited < o.Wait {
+				t.Errorf("waited %v", waited)
+			}
 		}
+		must(t, l.Context().Err())
+		must(t, l.Release())
+		empty(t, e)
+		empty(t, other)
 	})
 }
 
 func TestFirstComeFirstServed(t *testing.T) {
 	each(t, func(t *testing.T, target Target, path string, _ func() error) {
-		e, _ := participant(nil)
-		_, unlock, err := e.Mutex(target, quick).Lock(t.Context())
+		e := participant(nil)
+		l, err := e.Mutex(target, quick).Lock(t.Context())
 		must(t, err)
 		const n = 20
 		served := make(chan int, n)
 		var group sync.WaitGroup
 		for i := range n {
 			group.Go(func() {
-				_, unlock, err := e.Mutex(target, quick).Lock(t.Context())
+				l, err := e.Mutex(target, quick).Lock(t.Context())
 				if err != nil {
 					t.Error(err)
 				}
 				served <- i
-				if err := unlock(); err != nil {
+				if err := l.Release(); err != nil {
 					t.Error(err)
 				}
 			})
@@ -321,21 +334,19 @@ func TestFirstComeFirstServed(t *testing.T) {
 				e.mutex.Unlock()
 			}
 		}
-		must(t, unlock())
+		must(t, l.Release())
 		for i := range n {
 			if got := <-served; got != i {
 				t.Errorf("%d is served as number %d", got, i)
 			}
 		}
 		group.Wait()
-		if len(e.turns) != 0 {
-			t.Error("a turn is left")
-		}
+		empty(t, e)
 	})
 }
 
 // Many engines, which are many processes to each other, and one stale lock after the
-// other: one takes it over, and nobody holds it together with him.
+// other: one takes it over, and no other holds it at the same time.
 func TestStormInProcess(t *testing.T) {
 	each(t, func(t *testing.T, target Target, path string, makeLock func() error) {
 		for range 30 {
@@ -344,9 +355,8 @@ func TestStormInProcess(t *testing.T) {
 			var group sync.WaitGroup
 			for range 8 {
 				group.Go(func() {
-					e, _ := participant(nil)
-					m := e.Mutex(target, quick)
-					_, unlock, err := m.Lock(t.Context())
+					e := participant(nil)
+					l, err := e.Mutex(target, quick).Lock(t.Context())
 					if err != nil {
 						t.Error(err)
 						return
@@ -354,11 +364,11 @@ func TestStormInProcess(t *testing.T) {
 					if inside.Add(1) != 1 {
 						t.Error("two owners")
 					}
-					if m.Reclaimed() {
+					if l.Reclaimed() {
 						reclaimed.Add(1)
 					}
 					inside.Add(-1)
-					if err := unlock(); err != nil {
+					if err := l.Release(); err != nil {
 						t.Error(err)
 					}
 				})

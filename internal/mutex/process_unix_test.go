@@ -64,18 +64,18 @@ func child(protocol, path string) {
 		defer output.Unlock()
 		fmt.Printf(format+"\n", args...)
 	}
-	var unlock func() error
-	lock := func(f func(context.Context) (context.Context, func() error, error)) bool {
-		held, u, err := f(context.Background())
+	var l *Lease
+	lock := func() bool {
+		taken, err := m.Lock(context.Background())
 		if err != nil {
 			say("error %v", err)
 			return false
 		}
-		unlock = u
+		l = taken
 		go func() {
-			<-held.Done()
-			if cause := context.Cause(held); cause != ErrReleased {
-				say("told %v", cause)
+			<-taken.Done()
+			if err := taken.Err(); err != error(ErrReleased) {
+				say("told %v", err)
 			}
 		}()
 		return true
@@ -84,18 +84,21 @@ func child(protocol, path string) {
 	for input.Scan() {
 		switch command, argument, _ := strings.Cut(input.Text(), " "); command {
 		case "lock":
-			if lock(m.Lock) {
-				say("locked %v", m.Reclaimed())
+			if lock() {
+				say("locked %v", l.Reclaimed())
 			}
+		case "catch":
+			exithook.Process.CleanupOnSignals()
+			say("ok")
 		case "unlock":
-			say("unlocked %v", unlock())
+			say("unlocked %v", l.Release())
 		case "stop-at":
 			// Stops at the next call of that name.
 			files.before = once(argument, 1, func() { _ = unix.Kill(os.Getpid(), unix.SIGSTOP) })
 			say("ok")
 		case "arbitrate":
 			// One round of the storm: argument is a file that only one may have locked.
-			if !lock(m.Lock) {
+			if !lock() {
 				continue
 			}
 			alone := "alone"
@@ -109,12 +112,11 @@ func child(protocol, path string) {
 			}
 			time.Sleep(500 * time.Microsecond)
 			_ = arbiter.Close()
-			reclaimed := m.Reclaimed()
-			say("was %s %v %v", alone, reclaimed, unlock())
+			say("was %s %v %v", alone, l.Reclaimed(), l.Release())
 		case "churn":
 			for {
-				if lock(m.Lock) {
-					_ = unlock()
+				if lock() {
+					_ = l.Release()
 				}
 			}
 		}
@@ -274,10 +276,12 @@ func TestKilled(t *testing.T) {
 	})
 }
 
-// On a fatal signal the lock goes, if it still is the holder's.
+// If the process asks for it, the lock goes on a fatal signal, if it still is the holder's.
 func TestSignalled(t *testing.T) {
 	eachInProcesses(t, func(t *testing.T, protocol, path string, makeLock func() error) {
 		first := spawn(t, protocol, path)
+		first.do("catch")
+		first.expect("ok")
 		first.do("lock")
 		first.expect("locked false")
 		must(t, first.cmd.Process.Signal(unix.SIGTERM))
@@ -285,6 +289,8 @@ func TestSignalled(t *testing.T) {
 		only(t, path)
 
 		second := spawn(t, protocol, path)
+		second.do("catch")
+		second.expect("ok")
 		second.do("lock")
 		second.expect("locked false")
 		second.signal(unix.SIGSTOP)
@@ -417,11 +423,11 @@ func TestKilledAnywhere(t *testing.T) {
 				if _, err := os.Lstat(path); err == nil {
 					age(t, path, time.Hour)
 				}
-				e := New(filesystem.OS{}, clock.System{}, new(registry))
+				e := New(filesystem.OS{}, clock.System{}, exithook.None{})
 				// By mtime in both, since a file's ctime cannot be set back.
-				_, unlock, err := e.Mutex(p.target(path), quick).TryLock(t.Context())
+				l, err := e.Mutex(p.target(path), quick).TryLock(t.Context())
 				must(t, err)
-				must(t, unlock())
+				must(t, l.Release())
 				only(t, path)
 			}
 			t.Logf("%d times something was left aside", left)

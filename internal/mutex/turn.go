@@ -4,14 +4,16 @@ import (
 	"context"
 	"errors"
 	"slices"
+
+	"github.com/seed-c461eb89/nodelock/internal/lease"
 )
 
-// errTaken says that somebody in this process has his turn.
-var errTaken = errors.New("mutex: taken in this process")
+// errTaken says that the lock is held, and that the call does not wait.
+var errTaken = errors.New("mutex: the lock is held")
 
-// A queue is who waits for his turn with a path, first come, first served. Who has the
-// turn contends with other processes; the others of this process wait for him, which
-// costs nothing.
+// A queue has the callers that wait for their turn with a path, first come, first served.
+// The one whose turn it is contends with other processes; the others of this process wait
+// for it, which costs nothing.
 type queue struct{ waiting []chan struct{} }
 
 // enter waits for the turn, or if it may not wait and would have to returns errTaken.
@@ -44,7 +46,7 @@ func (e *Engine) enter(ctx context.Context, path string, wait bool) error {
 	if i < 0 {
 		e.leave(path) // the turn came all the same
 	}
-	return context.Cause(ctx)
+	return lease.WaitEnded{Cause: context.Cause(ctx)}
 }
 
 // leave gives the turn to the next in the queue.

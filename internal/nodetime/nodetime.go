@@ -50,3 +50,12 @@ func Duration(ms int64) time.Duration {
 	}
 	return time.Duration(ms) * time.Millisecond
 }
+
+// Add returns a + b, or the longest duration there is if that is beyond it. Neither is
+// negative.
+func Add(a, b time.Duration) time.Duration {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
+}

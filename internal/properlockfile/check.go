@@ -1,9 +1,11 @@
 package properlockfile
 
 import (
+	"time"
+
 	"github.com/seed-c461eb89/nodelock/compat/nodeerror"
 	"github.com/seed-c461eb89/nodelock/internal/nodetime"
-	"time"
+	"github.com/seed-c461eb89/nodelock/internal/properlock"
 )
 
 // Check reports whether somebody holds the lock of file (P17).
@@ -20,7 +22,7 @@ func (e *Engine) Check(file string, o *Options) (bool, error) {
 	case err != nil:
 		return false, err
 	}
-	return !e.isStale(nodetime.Milliseconds(stat.ModTime), o.stale()), nil
+	return !e.isStale(nodetime.Milliseconds(stat.ModTime), properlock.Stale(o.Stale)), nil
 }
 
 // CheckSync is Check as a synchronous call (P18).

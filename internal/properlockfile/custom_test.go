@@ -17,6 +17,7 @@ import (
 	"github.com/seed-c461eb89/nodelock/compat/nodeerror"
 	"github.com/seed-c461eb89/nodelock/internal/callerror"
 	"github.com/seed-c461eb89/nodelock/internal/clock"
+	"github.com/seed-c461eb89/nodelock/internal/exithook"
 	"github.com/seed-c461eb89/nodelock/internal/filesystem"
 	"github.com/seed-c461eb89/nodelock/internal/retry"
 )
@@ -133,7 +134,7 @@ func isThere(path string) bool            { _, err := os.Lstat(path); return err
 func panics(call string, err error) error { panic(fmt.Sprintf("%s: %v", call, err)) }
 func newTimed() (*Engine, *timedClock) {
 	c := &timedClock{}
-	return New(filesystem.OS{}, c, noHook{}), c
+	return New(filesystem.OS{}, c, exithook.None{}), c
 }
 func onlyCall(call string, do func() error) func(string, int) error {
 	return func(name string, _ int) error {
@@ -279,15 +280,22 @@ func TestReleaseOfFailingFS(t *testing.T) {
 	if err := l.Release(); err == nil || !strings.Contains(err.Error(), "panicked") {
 		t.Errorf("Release: %v", err)
 	}
-	if err := l.Release(); !errors.Is(err, ErrReleased) {
-		t.Errorf("Release again: %v", err)
+	if err := l.NodeRelease(); !errors.Is(err, ErrReleased) {
+		t.Errorf("Node's release again: %v", err)
 	}
 	if c.pending() > 0 || holding(e) > 0 {
 		t.Errorf("%d timers, %d locks", c.pending(), holding(e))
 	}
-	l, err = e.LockSync(file, &Options{FS: own, Stale: time.Nanosecond})
-	if l != nil || !errors.Is(err, ErrLocked) {
-		t.Errorf("%v, %v", l, err)
+	other, err := e.LockSync(file, &Options{FS: own, Stale: time.Nanosecond})
+	if other != nil || !errors.Is(err, ErrLocked) {
+		t.Errorf("%v, %v", other, err)
+	}
+	own.fault = nil
+	if err := l.Release(); err != nil || isThere(l.Path()) {
+		t.Errorf("Release again: %v, still there: %t", err, isThere(l.Path()))
+	}
+	if err := l.Release(); err != error(ErrReleased) {
+		t.Errorf("Release once more: %v", err)
 	}
 }
 
@@ -381,7 +389,7 @@ type incomparable struct {
 func TestHeartbeatGoesByAnothersOptions(t *testing.T) {
 	for _, contract := range []Contract{V4, V1} {
 		w := newManual()
-		e := New(filesystem.OS{}, w, noHook{})
+		e := New(filesystem.OS{}, w, exithook.None{})
 		file := touch(t, t.TempDir(), "f")
 		first, second := &osFS{}, &osFS{}
 		lock := func(o Options) *Lease {
@@ -456,7 +464,7 @@ func (t *manualTimer) Reset(d time.Duration) { t.after, t.set = d, true }
 // A timer that fires although it was stopped, because it was too late, changes nothing.
 func TestTimerStoppedTooLate(t *testing.T) {
 	w := newManual()
-	e := New(filesystem.OS{}, w, noHook{})
+	e := New(filesystem.OS{}, w, exithook.None{})
 	own := &osFS{}
 	l, err := e.LockSync(touch(t, t.TempDir(), "f"), &Options{FS: own})
 	if err != nil {
@@ -481,7 +489,6 @@ func TestCheckFails(t *testing.T) {
 		"stat":      func() (bool, error) { return e.Check(file, bad) },
 		"realpath":  func() (bool, error) { return e.Check(file+"no", &Options{}) },
 		"retries":   func() (bool, error) { return e.CheckSync(file, &Options{Retries: retry.Options{Count: 1}}) },
-		"contract":  func() (bool, error) { return e.Check(file, &Options{Contract: 7}) },
 		"null byte": func() (bool, error) { return e.Check("a\x00b", &Options{}) },
 		"no realpath, null byte": func() (bool, error) {
 			return e.Check("a\x00b", &Options{NoRealpath: true})
@@ -490,73 +497,6 @@ func TestCheckFails(t *testing.T) {
 		if held, err := check(); held || err == nil {
 			t.Errorf("%s: %t, %v", what, held, err)
 		}
-	}
-}
-
-// Locks have pacemakers one after another, and never two the same one.
-func TestPacemakers(t *testing.T) {
-	dir := t.TempDir()
-	w := newManual()
-	e := New(filesystem.OS{}, w, noHook{})
-	lock := func(name string) *Lease {
-		t.Helper()
-		l, err := e.LockSync(touch(t, dir, name), &Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return l
-	}
-	release := func(l *Lease) {
-		t.Helper()
-		if err := l.Release(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	release(lock("a"))
-	a, b := lock("a"), lock("b")
-	if len(w.timers) != 2 || a.pacemaker == b.pacemaker {
-		t.Errorf("%d timers for two locks", len(w.timers))
-	}
-	release(a)
-	release(b)
-
-	// One that fires although its lock has ended, because it was too late to stop it, is
-	// not another's.
-	a = lock("a")
-	late := a.pacemaker
-	for _, timer := range w.timers {
-		timer.set = false
-	}
-	release(a)
-	c := lock("c")
-	if c.pacemaker == late {
-		t.Error("a pacemaker that is about to fire is used again")
-	}
-	before := c.lastUpdate
-	late.fire()
-	if !c.armed || c.lastUpdate != before {
-		t.Error("another's pacemaker fired for this lock")
-	}
-	release(c)
-
-	var many []*Lease
-	for i := range 3 * maxResting {
-		many = append(many, lock(fmt.Sprint(i)))
-	}
-	for _, l := range many {
-		release(l)
-	}
-	if len(e.resting) != maxResting {
-		t.Errorf("%d pacemakers are kept", len(e.resting))
-	}
-	set := 0
-	for _, timer := range w.timers {
-		if timer.set {
-			set++
-		}
-	}
-	if set > 0 {
-		t.Errorf("%d timers are set", set)
 	}
 }
 
@@ -582,7 +522,10 @@ func TestReleaseOfForgottenLock(t *testing.T) {
 			t.Errorf("%s: Err %v", l.Path(), l.Err())
 		}
 	}
-	if err := first.Release(); err != error(ErrNotAcquired) {
+	if err := first.NodeRelease(); err != error(ErrNotAcquired) {
+		t.Errorf("released again by Node's function: %v", err)
+	}
+	if err := first.Release(); err != error(ErrReleased) {
 		t.Errorf("released again: %v", err)
 	}
 	if err := second.Release(); err != error(ErrReleased) {

@@ -2,10 +2,8 @@ package properlockfile
 
 import (
 	"errors"
-	"time"
 
 	"github.com/seed-c461eb89/nodelock/compat/nodeerror"
-	"github.com/seed-c461eb89/nodelock/internal/clock"
 	"github.com/seed-c461eb89/nodelock/internal/nodetime"
 )
 
@@ -24,61 +22,21 @@ func (e *Engine) arm(of *Lease, rules *settings) {
 		l.delay = rules.update
 	}
 	l.armed, l.rules = true, rules
-	if l.pacemaker == nil {
-		l.pacemaker = e.wake()
-		l.pacemaker.lease = l
-	}
-	l.pacemaker.set(l.delay)
-}
-
-// A pacemaker is the timer of a lock. When the lock ends, another may have it: for locks
-// that are held for a moment, setting up a timer is a good part of the cost.
-type pacemaker struct {
-	engine *Engine
-	lease  *Lease // guarded by the engine's mutex
-	timer  clock.Timer
-}
-
-// maxResting bounds how many pacemakers are kept for the next locks.
-const maxResting = 16
-
-// wake returns a pacemaker that no lock has.
-func (e *Engine) wake() *pacemaker {
-	last := len(e.resting) - 1
-	if last < 0 {
-		return &pacemaker{engine: e}
-	}
-	p := e.resting[last]
-	e.resting = e.resting[:last]
-	return p
-}
-
-// rest stops a pacemaker that is set. If it was too late to stop, it fires, finds that it
-// has no lock, and nobody has it again.
-func (e *Engine) rest(p *pacemaker) {
-	p.lease = nil
-	if p.timer.Stop() && len(e.resting) < maxResting {
-		e.resting = append(e.resting, p)
-	}
-}
-
-func (p *pacemaker) set(d time.Duration) {
-	if p.timer == nil {
-		p.timer = p.engine.clock.AfterFunc(d, p.fire)
+	if l.timer == nil {
+		l.timer = e.clock.AfterFunc(l.delay, l.fire)
 	} else {
-		p.timer.Reset(d)
+		l.timer.Reset(l.delay)
 	}
 }
 
-func (p *pacemaker) fire() {
-	p.engine.mutex.Lock()
-	l := p.lease
-	var rules *settings
-	if l != nil {
-		l.armed, rules = false, l.rules
-	}
-	p.engine.mutex.Unlock()
-	if l != nil {
+// fire is called by the timer.
+func (l *Lease) fire() {
+	e := l.engine
+	e.mutex.Lock()
+	over, rules := l.over, l.rules
+	l.armed = false
+	e.mutex.Unlock()
+	if !over {
 		l.beat(rules)
 	}
 }
@@ -99,24 +57,27 @@ func (l *Lease) beat(rules *settings) {
 // beat4 is the heartbeat of 4.1.2 (P11). It returns why the lock is lost, or nil.
 //
 // Between the look and the touch somebody may replace the directory; the touch then
-// renews what is his. This is the protocol's.
+// renews another's. This is the protocol's.
 func (l *Lease) beat4(rules *settings) error {
 	e := l.engine
 	stat, err := rules.files.Stat(l.path)
 	e.mutex.Lock()
-	over, mtime := l.over, l.mtime
+	over, mtime := l.over || l.resting, l.mtime
+	ours := err == nil && nodetime.Milliseconds(stat.ModTime) == mtime
+	l.touching = ours && !over
 	e.mutex.Unlock()
 	switch {
 	case over:
 		return nil
-	case err == nil && nodetime.Milliseconds(stat.ModTime) != mtime:
-		return ErrCompromised
-	case err == nil:
+	case ours:
 		mtime = l.precision.round(e.now())
 		err = rules.files.Utimes(l.path, mtime)
+	case err == nil:
+		return ErrCompromised
 	}
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
+	l.touching = false
 	switch {
 	case l.over:
 		return nil
@@ -133,45 +94,55 @@ func (l *Lease) beat4(rules *settings) error {
 
 // beat1 is the heartbeat of 1.2.0 (P12). It returns why the lock is lost, or nil.
 //
-// It touches the directory whoever's it is. A last touch that is twice the threshold
+// It touches the directory, also another's. A last touch that is twice the threshold
 // ago or more is taken for a clock that was set.
 func (l *Lease) beat1(rules *settings) error {
 	e := l.engine
+	e.mutex.Lock()
+	if l.over || l.resting {
+		e.mutex.Unlock()
+		return nil
+	}
+	l.touching = true
+	e.mutex.Unlock()
 	err := rules.files.Utimes(l.path, e.now())
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
+	l.touching = false
 	age := e.since(l.lastUpdate)
 	switch {
 	case l.over:
 		return nil
 	case age >= rules.stale && age-rules.stale < rules.stale:
-		if l.err != nil {
-			return compromised(l.err)
+		if l.updateErr != nil {
+			return compromised(l.updateErr)
 		}
 		return ErrCompromised
 	case err == nil:
-		l.lastUpdate, l.err, l.delay = e.now(), nil, 0
+		l.lastUpdate, l.updateErr, l.delay = e.now(), nil, 0
 	case nodeerror.Code(err) == "ENOENT":
 		return compromised(err)
 	default:
-		l.err, l.delay = err, retriedUpdate
+		l.updateErr, l.delay = err, retriedUpdate
 	}
 	e.arm(l, rules)
 	return nil
 }
 
-// compromise ends a lock that its holder has lost, and tells him (P13), unless it has
-// ended meanwhile.
+// compromise ends a lock that its holder has lost, and tells the holder (P13), unless the
+// lock has ended meanwhile.
 func (l *Lease) compromise(lost error) {
 	l.engine.mutex.Lock()
 	over := l.over
 	if !over {
-		l.released = true
-		l.engine.end(l, lost)
+		l.engine.release(l)
 	}
 	l.engine.mutex.Unlock()
-	if !over && l.onCompromised != nil {
-		l.onCompromised(lost)
+	if !over {
+		l.End(lost)
+		if l.onCompromised != nil {
+			l.onCompromised(lost)
+		}
 	}
 }
 

@@ -2,84 +2,76 @@ package properlockfile
 
 import (
 	"context"
-	"slices"
 	"testing"
 
 	"github.com/seed-c461eb89/nodelock/internal/exithook"
 	"github.com/seed-c461eb89/nodelock/internal/filesystem"
 )
 
-// A hookLog is an exit hook that notes what it is told.
-type hookLog struct {
-	calls []string
-	added exithook.Cleaner
+// sections is a registry that counts what is begun and ended.
+type sections struct {
+	begun, ended int
+	entered      exithook.Cleaner
 }
 
-func (h *hookLog) Add(c exithook.Cleaner) { h.calls, h.added = append(h.calls, "add"), c }
+func (s *sections) Begin(c exithook.Cleaner)         { s.begun++; s.entered = c }
+func (s *sections) TryBegin(c exithook.Cleaner) bool { s.Begin(c); return true }
+func (s *sections) End()                             { s.ended++ }
 
-func (h *hookLog) Remove(c exithook.Cleaner) {
-	if c != h.added {
-		h.calls = append(h.calls, "remove another")
-	}
-	h.calls = append(h.calls, "remove")
-}
-
-// The engine registers for signals with the first lock of 4.1.2, and takes itself out
-// with the last. A signal removes those locks and no others (P20).
-func TestHook(t *testing.T) {
+// A lock is made, and entered in what is held, between Begin and End, of both contracts.
+// It is removed between them too.
+func TestSections(t *testing.T) {
 	dir := t.TempDir()
-	hook := &hookLog{}
-	e := New(filesystem.OS{}, quickClock{}, hook)
-	expect := func(what string, want ...string) {
-		t.Helper()
-		if !slices.Equal(hook.calls, want) {
-			t.Errorf("%s: %v, want %v", what, hook.calls, want)
+	for _, contract := range []Contract{V4, V1} {
+		registry := &sections{}
+		e := New(filesystem.OS{}, quickClock{}, registry)
+		own := &osFS{}
+		own.fault = func(call string, _ int) error {
+			if open := registry.begun > registry.ended; open != (call != "realpath") {
+				t.Errorf("%s: in a section: %v", call, open)
+			}
+			return nil
 		}
-		hook.calls = nil
-	}
-	lock := func(name string, o Options) *Lease {
-		t.Helper()
-		l, err := e.Lock(context.Background(), touch(t, dir, name), &o)
+		l, err := e.Lock(context.Background(), touch(t, dir, "a"), &Options{FS: own, Contract: contract, Update: 1e18, Stale: 4e18})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return l
-	}
-	old := lock("old", Options{Contract: V1})
-	expect("1.2.0")
-	a, b := lock("a", Options{}), lock("b", Options{})
-	expect("two locks", "add")
-	again := lock("b", Options{LockfilePath: dir + "/again"})
-	expect("in another's place")
-	for _, l := range []*Lease{a, old} {
+		if registry.entered != e || registry.begun != 1 || registry.ended != 1 {
+			t.Errorf("%+v", registry)
+		}
 		if err := l.Release(); err != nil {
 			t.Error(err)
 		}
-	}
-	expect("one is released")
-	if err := b.Release(); err != nil {
-		t.Error(err)
-	}
-	expect("the last is released", "remove")
-	e.end(again, ErrReleased)
-	expect("it has ended before")
-
-	c, d := lock("c", Options{}), lock("d", Options{})
-	old = lock("old", Options{Contract: V1})
-	expect("the next", "add")
-	e.Clean()
-	expect("a signal", "remove")
-	if isThere(c.Path()) || isThere(d.Path()) || !isThere(old.Path()) {
-		t.Error("not exactly the locks of 4.1.2 are gone")
-	}
-	for _, l := range []*Lease{c, d} {
-		if err := l.Release(); err != ErrReleased {
-			t.Errorf("Release after a signal: %v", err)
+		if registry.begun != 2 || registry.ended != 2 {
+			t.Errorf("%+v", registry)
 		}
 	}
-	e.Exit()
-	if isThere(old.Path()) || old.Err() != ErrReleased {
-		t.Errorf("after the exit: Err %v, or the lock is there", old.Err())
+}
+
+// A clean-up removes the locks of both contracts in the order in which they were made
+// (P20), and the leases end.
+func TestClean(t *testing.T) {
+	dir := t.TempDir()
+	e := New(filesystem.OS{}, quickClock{}, exithook.None{})
+	var leases []*Lease
+	for i, name := range []string{"c", "a", "b"} {
+		l, err := e.Lock(context.Background(), touch(t, dir, name), &Options{Contract: Contract(i % 2)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		leases = append(leases, l)
 	}
-	expect("an exit without locks of 4.1.2")
+	e.Clean(context.Background())
+	for _, l := range leases {
+		if isThere(l.Path()) {
+			t.Errorf("%s is there", l.Path())
+		}
+		<-l.Done()
+		if err := l.Release(); err != error(ErrReleased) {
+			t.Errorf("Release after a clean-up: %v", err)
+		}
+	}
+	if holding(e) > 0 {
+		t.Error("something is held")
+	}
 }

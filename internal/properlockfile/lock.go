@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/seed-c461eb89/nodelock/compat/nodeerror"
+	"github.com/seed-c461eb89/nodelock/internal/lease"
 	"github.com/seed-c461eb89/nodelock/internal/nodetime"
 	"github.com/seed-c461eb89/nodelock/internal/retry"
 )
@@ -13,6 +14,7 @@ import (
 // Lock locks file, waiting as o.Retries says (P1 to P10). A ctx that ends while it
 // waits ends it with the context's cause.
 func (e *Engine) Lock(ctx context.Context, file string, o *Options) (*Lease, error) {
+	lease.CheckContext(ctx)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -31,6 +33,7 @@ func (e *Engine) LockSync(file string, o *Options) (*Lease, error) {
 
 func (e *Engine) lock(ctx context.Context, file string, o *Options, known *knownPrecision) (*Lease, error) {
 	l := &Lease{engine: e, settings: e.complete(o)}
+	l.Begin(ctx)
 	var err error
 	if l.file, err = e.resolve(l.files, file, o); err != nil {
 		return nil, err
@@ -43,9 +46,13 @@ func (e *Engine) lock(ctx context.Context, file string, o *Options, known *known
 		return nil, err
 	}
 	for {
+		e.registry.Begin(e)
 		err := l.acquire(known)
 		if err == nil {
 			e.hold(l)
+		}
+		e.registry.End()
+		if err == nil {
 			return l, nil
 		}
 		pause, again := operation.Retry(err, e.now())
@@ -77,12 +84,13 @@ func (e *Engine) schedule(o *Options) (retry.Operation, error) {
 // directory that the faster one has made: then both hold the lock. The protocol has no
 // answer to this, and the mirror has none either.
 func (l *Lease) acquire(known *knownPrecision) error {
+	l.reclaimed = false
 	err := l.files.Mkdir(l.path)
 	if nodeerror.Code(err) == "EEXIST" {
 		if err := l.removeStale(); err != nil {
 			return err
 		}
-		// This time whoever is there is the holder, however old the directory.
+		// This time the lock is held if there is a directory, however old that is.
 		if err = l.files.Mkdir(l.path); nodeerror.Code(err) == "EEXIST" {
 			return locked(l.file, l.contract)
 		}
@@ -109,5 +117,10 @@ func (l *Lease) removeStale() error {
 	case !l.engine.isStale(nodetime.Milliseconds(stat.ModTime), l.stale):
 		return locked(l.file, l.contract)
 	}
-	return remove(l.files, l.path)
+	err = l.files.Rmdir(l.path)
+	l.reclaimed = err == nil
+	if nodeerror.Code(err) == "ENOENT" {
+		return nil
+	}
+	return err
 }

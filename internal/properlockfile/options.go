@@ -1,10 +1,11 @@
 package properlockfile
 
 import (
-	"cmp"
 	"time"
 
 	"github.com/seed-c461eb89/nodelock/compat/nodeerror"
+	"github.com/seed-c461eb89/nodelock/internal/nodetime"
+	"github.com/seed-c461eb89/nodelock/internal/properlock"
 	"github.com/seed-c461eb89/nodelock/internal/retry"
 )
 
@@ -28,13 +29,27 @@ type Options struct {
 	Contract      Contract
 }
 
-const (
-	defaultStale = 10 * time.Second
-	leastStale   = 2 * time.Second
-	leastUpdate  = time.Second
-	// retriedUpdate is how long after a failed heartbeat the next one follows (P11, P12).
-	retriedUpdate = time.Second
-)
+// retriedUpdate is how long after a failed heartbeat the next one follows (P11, P12).
+const retriedUpdate = time.Second
+
+// Check refuses what is most likely a mistake of the caller, and what there is not.
+func (o *Options) Check() error {
+	if o.Contract > V1 {
+		return nodetime.OutOfRange("Contract", "V4 or V1", o.Contract)
+	}
+	for _, option := range []struct {
+		name  string
+		value time.Duration
+	}{
+		{"Stale", o.Stale}, {"Update", o.Update}, {"MinTimeout", o.Retries.MinTimeout},
+		{"MaxTimeout", o.Retries.MaxTimeout}, {"MaxRetryTime", o.Retries.MaxRetryTime},
+	} {
+		if err := nodetime.CheckOption(option.name, option.value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // settings are the options of a lock, complete.
 type settings struct {
@@ -46,15 +61,12 @@ type settings struct {
 
 // complete completes the options (P3).
 func (e *Engine) complete(o *Options) settings {
-	s := settings{
-		stale: o.stale(), files: e.callsOf(o), onCompromised: o.OnCompromised, contract: o.Contract,
+	stale := properlock.Stale(o.Stale)
+	return settings{
+		stale: stale, update: properlock.Update(o.Update, stale),
+		files: e.callsOf(o), onCompromised: o.OnCompromised, contract: o.Contract,
 	}
-	half := s.stale / 2
-	s.update = max(min(cmp.Or(o.Update, half), half), leastUpdate)
-	return s
 }
-
-func (o *Options) stale() time.Duration { return max(cmp.Or(o.Stale, defaultStale), leastStale) }
 
 func (e *Engine) callsOf(o *Options) calls {
 	if o.FS != nil {
@@ -68,7 +80,7 @@ func (o *Options) lockPath(file string) string {
 	if o.LockfilePath != "" && o.Contract == V4 {
 		return o.LockfilePath
 	}
-	return file + ".lock"
+	return properlock.Path(file)
 }
 
 // refusesRetries says whether a synchronous call has to refuse the options: lockSync of
@@ -85,11 +97,6 @@ var (
 	ErrCompromised = &nodeerror.Error{Code: "ECOMPROMISED", Message: "Unable to update lock within the stale threshold"}
 	ErrSyncRetries = &nodeerror.Error{Code: "ESYNC", Message: "Cannot use retries with the sync api"}
 )
-
-// errContract is the error of a contract that there is not.
-var errContract = &nodeerror.Error{
-	Code: "ERR_INVALID_ARG_VALUE", Message: "The option Contract must be V4 or V1",
-}
 
 // locked is the error of a lock that somebody holds (P8).
 func locked(file string, contract Contract) error {

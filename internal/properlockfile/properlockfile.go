@@ -3,7 +3,7 @@
 // are those of its contract.
 //
 // A lock is a directory. Its mtime, which the holder renews at intervals (the
-// heartbeat), says that somebody holds it; nothing says who.
+// heartbeat), says that it is held; nothing says by which process.
 //
 // No mutex is held while a system call is made or a pause is waited for. Setting a
 // timer is neither.
@@ -11,6 +11,7 @@ package properlockfile
 
 import (
 	"cmp"
+	"context"
 	"maps"
 	"slices"
 	"sync"
@@ -44,7 +45,7 @@ type calls interface {
 type Engine struct {
 	filesystem Filesystem
 	clock      clock.Clock
-	hook       exithook.Registry
+	registry   exithook.Registry
 
 	precisions precisions
 
@@ -54,15 +55,11 @@ type Engine struct {
 	held [V1 + 1]map[string]*Lease
 	// created counts the locks, for the order in which they are removed at exit.
 	created uint64
-	// cleaned is how many of those held are removed on a signal.
-	cleaned int
-	// resting are pacemakers that no lock has.
-	resting []*pacemaker
 }
 
 // New returns an engine that holds no lock.
-func New(files Filesystem, c clock.Clock, hook exithook.Registry) *Engine {
-	e := &Engine{filesystem: files, clock: c, hook: hook}
+func New(files Filesystem, c clock.Clock, registry exithook.Registry) *Engine {
+	e := &Engine{filesystem: files, clock: c, registry: registry}
 	for contract := range e.held {
 		e.held[contract] = map[string]*Lease{}
 	}
@@ -76,9 +73,6 @@ func (e *Engine) since(ms int64) time.Duration { return nodetime.Duration(e.now(
 
 // resolve returns the file that a lock is known by (P2).
 func (e *Engine) resolve(files calls, file string, o *Options) (string, error) {
-	if o.Contract > V1 {
-		return "", errContract
-	}
 	if o.NoRealpath {
 		return e.filesystem.Resolve(file)
 	}
@@ -86,7 +80,7 @@ func (e *Engine) resolve(files calls, file string, o *Options) (string, error) {
 }
 
 // hold enters a lock that has been made, and starts its heartbeat. Another lock of the
-// same file, which can be there if its directory was removed by somebody else or is
+// same file, which can be there if its directory was removed by another participant or is
 // under another path, is forgotten; its place in the order at exit is kept.
 func (e *Engine) hold(l *Lease) {
 	e.mutex.Lock()
@@ -97,57 +91,18 @@ func (e *Engine) hold(l *Lease) {
 	} else {
 		e.created++
 		l.order = e.created
-		if l.contract == V4 {
-			if e.cleaned == 0 {
-				e.hook.Add(e)
-			}
-			e.cleaned++
-		}
 	}
 	held[l.file], l.listed = l, true
 	l.lastUpdate = e.now()
 	e.arm(l, &l.settings)
 }
 
-// end ends a lock for its holder: no heartbeat follows, and no compromise is reported.
-// Why says what Err is to be.
-func (e *Engine) end(l *Lease, why error) {
-	if l.over {
-		return
-	}
-	l.over, l.err = true, why
-	if l.armed {
-		l.armed = false
-		e.rest(l.pacemaker)
-	}
-	l.pacemaker = nil
-	if l.done != nil {
-		close(l.done)
-	}
-	if !l.listed {
-		return
-	}
-	l.listed = false
-	delete(e.held[l.contract], l.file)
-	if l.contract == V4 {
-		e.cleaned--
-		if e.cleaned == 0 {
-			e.hook.Remove(e)
-		}
-	}
-}
-
-// Clean removes the locks that a fatal signal removes: those of 4.1.2 (P20).
-func (e *Engine) Clean() { e.clean(V4) }
-
-// Exit removes every lock that is held, as a normal exit does (P20).
-func (e *Engine) Exit() { e.clean(V4, V1) }
-
-// clean removes locks in the order in which they were made, and ignores errors.
-func (e *Engine) clean(contracts ...Contract) {
+// Clean removes every lock that is held, in the order in which they were made (P20). It
+// ignores errors.
+func (e *Engine) Clean(ctx context.Context) {
 	var locks []*Lease
 	e.mutex.Lock()
-	for _, contract := range contracts {
+	for contract := range e.held {
 		locks = slices.AppendSeq(locks, maps.Values(e.held[contract]))
 	}
 	for _, l := range locks {
@@ -156,6 +111,12 @@ func (e *Engine) clean(contracts ...Contract) {
 	e.mutex.Unlock()
 	slices.SortFunc(locks, func(a, b *Lease) int { return cmp.Compare(a.order, b.order) })
 	for _, l := range locks {
+		l.End(ErrReleased)
+	}
+	for _, l := range locks {
+		if ctx.Err() != nil {
+			return
+		}
 		_ = l.files.Rmdir(l.path)
 	}
 }

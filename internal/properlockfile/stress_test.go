@@ -37,12 +37,6 @@ type quickTimer struct{ *time.Timer }
 
 func (t quickTimer) Reset(d time.Duration) { t.Timer.Reset(d / 1000) }
 
-// noHook is the exit hook of an engine whose process does not end.
-type noHook struct{}
-
-func (noHook) Add(exithook.Cleaner)    {}
-func (noHook) Remove(exithook.Cleaner) {}
-
 // touch makes a file to be locked.
 func touch(t testing.TB, dir, name string) string {
 	t.Helper()
@@ -58,7 +52,7 @@ func touch(t testing.TB, dir, name string) string {
 func TestHeartbeatsMeetReleases(t *testing.T) {
 	dir := t.TempDir()
 	for _, contract := range []Contract{V4, V1} {
-		e := New(filesystem.OS{}, quickClock{}, noHook{})
+		e := New(filesystem.OS{}, quickClock{}, exithook.None{})
 		var wait sync.WaitGroup
 		for i := range 20 {
 			file := touch(t, dir, fmt.Sprint(i))
@@ -119,7 +113,7 @@ func TestParticipants(t *testing.T) {
 			Retries:       retry.Options{Count: 1, Forever: true, MinTimeout: time.Second, Randomize: true},
 			OnCompromised: func(err error) { t.Errorf("compromised: %v", err) },
 		}
-		e := New(filesystem.OS{}, quickClock{}, noHook{})
+		e := New(filesystem.OS{}, quickClock{}, exithook.None{})
 		wait.Go(func() {
 			for range rounds {
 				l, err := e.Lock(context.Background(), file, o)
