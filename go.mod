@@ -2,4 +2,7 @@ module github.com/seed-c461eb89/nodelock
 
 go 1.25.0
 
-require golang.org/x/sys v0.46.0
+require (
+	github.com/google/go-cmp v0.7.0
+	golang.org/x/sys v0.46.0
+)
