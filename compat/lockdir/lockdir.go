@@ -91,9 +91,9 @@
 // in texts: control characters and bytes that are not UTF-8 as \xNN, so that no two names
 // look the same.
 //
-// The sections in this documentation (§4 and so on) are those of the contract, and W1 to
-// W8 are weak spots that it names. "go run ./conformance/conform" shows the scenarios for
-// each.
+// The sections in this documentation (§4 and so on) are those of the contract in
+// conformance/contracts/lockdir.md, and W1 to W8 are weak spots that it names. "go run
+// ./conformance/conform" shows how many scenarios there are for each.
 package lockdir
 
 import (

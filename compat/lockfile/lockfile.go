@@ -127,8 +127,9 @@
 // the locks removed before a signal ends the process. (Node's package does that by itself.
 // A Go library must not: it would end programs that handle a signal in their own way.)
 //
-// The names L1 to L28 in this documentation are the rows of the contract that the
-// recordings in testdata cover; run "go run ./conformance/conform" to see them.
+// The names L1 to L28 in this documentation are the rows of the contract in
+// conformance/contracts/lockfile.md. "go run ./conformance/conform" shows how many
+// recordings there are for each.
 package lockfile
 
 import (

@@ -125,8 +125,9 @@
 //     with them.
 //   - Exit needs [Cleanup]; after it the locks count as released.
 //
-// The names P1 to P23 in this documentation are the rows of the contract that the
-// recordings in testdata cover; run "go run ./conformance/conform" to see them.
+// The names P1 to P23 in this documentation are the rows of the contract in
+// conformance/contracts/proper-lockfile.md. "go run ./conformance/conform" shows how many
+// recordings there are for each.
 package properlockfile
 
 import (
