@@ -21,6 +21,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"github.com/seed-c461eb89/nodelock/internal/live"
 )
 
 const usage = `usage:
@@ -51,8 +53,8 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		name, args = args[0], args[1:]
 	}
 	command, ok := map[string]func([]string, io.Reader, io.Writer, io.Writer) error{
-		"replay": replay, "observe": observe, "live": live, "explore": exploreAll,
-		participantCommand: participate,
+		"replay": replay, "observe": observe, "live": contend, "explore": exploreAll,
+		live.ParticipantCommand: participate,
 	}[name]
 	err := fmt.Errorf("%w: there is no command %q", errUsage, name)
 	if ok {

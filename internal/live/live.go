@@ -1,4 +1,6 @@
-package main
+// Package live has Go and Node processes contend for locks on a real filesystem, in real
+// time: what no virtual world shows.
+package live
 
 import (
 	"errors"
@@ -11,55 +13,21 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"text/tabwriter"
 	"time"
 
 	"github.com/seed-c461eb89/nodelock/conformance/node"
 )
 
-// participantCommand makes this program a participant of another's live run.
-const participantCommand = "participant"
+// ParticipantCommand is the argument that makes a program a participant: [New] takes the
+// program that it runs in for one that then calls [Serve].
+const ParticipantCommand = "participant"
 
-// live contends with real Node processes.
-func live(args []string, _ io.Reader, stdout, stderr io.Writer) error {
-	flags := newFlags("live")
-	nodePath := flags.String("node", "node", "")
-	quick := flags.Bool("quick", false, "")
-	if err := parse(flags, args, stdout); err != nil {
-		return err
-	}
-	if flags.NArg() > 0 {
-		return fmt.Errorf("%w: live takes no arguments", errUsage)
-	}
-	l, err := newLiveRun(*nodePath, stderr)
-	if err != nil {
-		return err
-	}
-	defer l.remove()
-	l.quick = *quick
-	began := time.Now()
-	checks := slices.Concat(lockfileChecks(), properLockfileChecks(), mutexChecks(), lockdirChecks())
-	outcomes := l.runAll(checks, stderr)
-	table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(table, "system\tcheck\tresult\tfigures\n")
-	failed := 0
-	for i, c := range checks {
-		result, figures := "pass", outcomes[i].figures
-		if err := outcomes[i].err; err != nil {
-			failed++
-			result, figures = "FAIL", err.Error()
-		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", c.system, c.name, result, figures)
-	}
-	if err := table.Flush(); err != nil {
-		return err
-	}
-	fmt.Fprintf(stdout, "%d checks with Node %s: %d passed, %d failed (%.0f s)\n",
-		len(checks), l.nodeVersion, len(checks)-failed, failed, time.Since(began).Seconds())
-	if failed > 0 {
-		return errFailed
-	}
-	return nil
+// An Outcome is what came of a check.
+type Outcome struct {
+	System, Check string
+	// Figures is for the table.
+	Figures string
+	Err     error
 }
 
 // A check is one thing that is tried with real processes.
@@ -69,26 +37,21 @@ type check struct {
 	try func(t *trial) (string, error)
 }
 
-// A checked is what came of a check.
-type checked struct {
-	figures string
-	err     error
-}
+// A Harness has what all checks need: Node with the published packages.
+type Harness struct {
+	NodeVersion string
+	// Quick makes less of the checks that take long.
+	Quick bool
 
-// A liveRun has what all checks need: Node with the published packages.
-type liveRun struct {
-	dir         string // removed in the end
-	packages    string
-	node        string
-	nodeVersion string
-	self        string
-	// quick makes less of the checks that take long.
-	quick bool
+	dir      string // removed in the end
+	packages string
+	node     string
+	self     string
 }
 
 // amount is how much there is of something: less when it has to be quick.
-func amount[T int | time.Duration](l *liveRun, full, quick T) T {
-	if l.quick {
+func amount[T int | time.Duration](l *Harness, full, quick T) T {
+	if l.Quick {
 		return quick
 	}
 	return full
@@ -97,13 +60,13 @@ func amount[T int | time.Duration](l *liveRun, full, quick T) T {
 // A trial is a check under way. It has a directory of its own, which has to be empty in
 // the end, and participants, which are stopped in the end.
 type trial struct {
-	*liveRun
+	*Harness
 	scratch      string
 	participants []*participant
 }
 
-// newLiveRun installs the packages, from the lock file, with npm.
-func newLiveRun(nodePath string, progress io.Writer) (*liveRun, error) {
+// New installs the packages, from the lock file, with npm.
+func New(nodePath string, progress io.Writer) (*Harness, error) {
 	nodePath, err := exec.LookPath(nodePath)
 	if err != nil {
 		return nil, fmt.Errorf("live needs Node: %w", err)
@@ -120,16 +83,16 @@ func newLiveRun(nodePath string, progress io.Writer) (*liveRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &liveRun{dir: dir, node: nodePath, self: self, packages: filepath.Join(dir, "node")}
+	l := &Harness{dir: dir, node: nodePath, self: self, packages: filepath.Join(dir, "node")}
 	fmt.Fprintln(progress, "live: installing the published packages")
 	if err := l.install(npm); err != nil {
-		l.remove()
+		l.Remove()
 		return nil, err
 	}
 	return l, nil
 }
 
-func (l *liveRun) install(npm string) error {
+func (l *Harness) install(npm string) error {
 	if err := os.CopyFS(l.packages, node.Participant); err != nil {
 		return err
 	}
@@ -142,39 +105,43 @@ func (l *liveRun) install(npm string) error {
 	if err != nil {
 		return fmt.Errorf("%s --version: %w", l.node, err)
 	}
-	l.nodeVersion = strings.TrimSpace(string(version))
+	l.NodeVersion = strings.TrimSpace(string(version))
 	return nil
 }
 
-func (l *liveRun) remove() { _ = os.RemoveAll(l.dir) }
+// Remove removes what New has installed.
+func (l *Harness) Remove() { _ = os.RemoveAll(l.dir) }
 
 // atOnce is how many checks run at a time: most of them wait most of the time.
 const atOnce = 4
 
-func (l *liveRun) runAll(checks []check, progress io.Writer) []checked {
+// Run runs all checks.
+func (l *Harness) Run(progress io.Writer) []Outcome {
+	checks := slices.Concat(lockfileChecks(), properLockfileChecks(), mutexChecks(), lockdirChecks())
 	var (
 		wait     sync.WaitGroup
 		limit    = make(chan struct{}, atOnce)
-		outcomes = make([]checked, len(checks))
+		outcomes = make([]Outcome, len(checks))
 	)
-	for i := range checks {
+	for i, c := range checks {
 		limit <- struct{}{}
-		fmt.Fprintf(progress, "live: %d of %d: %s: %s\n", i+1, len(checks), checks[i].system, checks[i].name)
+		fmt.Fprintf(progress, "live: %d of %d: %s: %s\n", i+1, len(checks), c.system, c.name)
 		wait.Go(func() {
 			defer func() { <-limit }()
-			outcomes[i].figures, outcomes[i].err = l.run(checks[i])
+			figures, err := l.run(c)
+			outcomes[i] = Outcome{c.system, c.name, figures, err}
 		})
 	}
 	wait.Wait()
 	return outcomes
 }
 
-func (l *liveRun) run(c check) (string, error) {
+func (l *Harness) run(c check) (string, error) {
 	scratch, err := os.MkdirTemp(l.dir, "check-")
 	if err != nil {
 		return "", err
 	}
-	t := &trial{liveRun: l, scratch: scratch}
+	t := &trial{Harness: l, scratch: scratch}
 	figures, err := c.try(t)
 	for _, p := range t.participants {
 		p.stop()
@@ -199,7 +166,7 @@ func (t *trial) path(name string) string { return filepath.Join(t.scratch, name)
 func (t *trial) start(side string) (*participant, error) {
 	var cmd *exec.Cmd
 	if side == "Go" {
-		cmd = exec.Command(t.self, participantCommand)
+		cmd = exec.Command(t.self, ParticipantCommand)
 	} else {
 		cmd = exec.Command(t.node, "participant.js")
 		cmd.Dir = t.packages
@@ -231,7 +198,7 @@ func (t *trial) contention(c command) (string, error) {
 			return "", err
 		}
 	}
-	return t.contend(c, amount(t.liveRun, 200, 25))
+	return t.contend(c, amount(t.Harness, 200, 25))
 }
 
 // contend lets all participants take one lock again and again.

@@ -1,4 +1,4 @@
-package main
+package live
 
 import (
 	"bytes"
@@ -24,12 +24,12 @@ var (
 // TestRandom runs scenarios that nobody thought of in Node and in Go, and compares.
 func TestRandom(t *testing.T) {
 	needNode(t)
-	l, err := newLiveRun("node", io.Discard)
+	l, err := New("node", io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.remove()
-	scripts, err := filepath.Glob("../node/*.js")
+	defer l.Remove()
+	scripts, err := filepath.Glob("../../conformance/node/*.js")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func TestRandom(t *testing.T) {
 	}
 }
 
-func compareWithNode(t *testing.T, l *liveRun, scenarios []json.RawMessage) {
+func compareWithNode(t *testing.T, l *Harness, scenarios []json.RawMessage) {
 	input, err := json.Marshal(scenarios)
 	if err != nil {
 		t.Fatal(err)

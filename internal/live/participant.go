@@ -1,4 +1,4 @@
-package main
+package live
 
 import (
 	"bufio"
@@ -189,11 +189,8 @@ func (p *participant) stop() {
 	_ = p.wait()
 }
 
-// participate is the command that makes this program a participant.
-func participate(_ []string, stdin io.Reader, stdout, _ io.Writer) error { return serve(stdin, stdout) }
-
-// serve obeys commands until there are no more.
-func serve(stdin io.Reader, stdout io.Writer) error {
+// Serve obeys the commands of a harness until there are no more.
+func Serve(stdin io.Reader, stdout io.Writer) error {
 	lines := bufio.NewScanner(stdin)
 	held := map[string]lock{}
 	for lines.Scan() {

@@ -1,4 +1,4 @@
-package main
+package live
 
 import (
 	"context"
@@ -64,7 +64,7 @@ func (t *trial) storm(protocol, first, second string) (string, error) {
 		paths = append(paths, filepath.Join(dir, "f"))
 	}
 	two, none := 0, 0
-	rounds := amount(t.liveRun, 2000, 200)
+	rounds := amount(t.Harness, 2000, 200)
 	began := time.Now()
 	for range rounds / stormWidth {
 		for _, path := range paths {

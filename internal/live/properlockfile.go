@@ -1,4 +1,4 @@
-package main
+package live
 
 import (
 	"context"
@@ -94,7 +94,7 @@ func (t *trial) kept(holding, taking string, c command) (string, error) {
 		return "", err
 	}
 	tries, began := 0, time.Now()
-	for ; time.Since(began) < amount(t.liveRun, 30*time.Second, 6*time.Second); tries++ {
+	for ; time.Since(began) < amount(t.Harness, 30*time.Second, 6*time.Second); tries++ {
 		if err := expectRefused(other, c, "ELOCKED"); err != nil {
 			return "", fmt.Errorf("after %v: %w", time.Since(began), err)
 		}

@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package live
 
 import (
 	"encoding/json"
@@ -221,7 +221,7 @@ func (t *trial) chaos() (string, error) {
 		}
 	}
 	stops, kills := 0, 0
-	for began := time.Now(); time.Since(began) < amount(t.liveRun, time.Minute, 12*time.Second); {
+	for began := time.Now(); time.Since(began) < amount(t.Harness, time.Minute, 12*time.Second); {
 		time.Sleep(rand.N(100 * time.Millisecond))
 		h := holders[len(holders)-1-rand.N(chaosHolders)]
 		switch n := rand.N(100); {

@@ -1,4 +1,4 @@
-package main
+package live
 
 import (
 	"fmt"
@@ -62,11 +62,11 @@ func TestFilesystems(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root may mount")
 	}
-	run, err := newLiveRun("node", io.Discard)
+	run, err := New("node", io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(run.remove)
+	t.Cleanup(run.Remove)
 	for _, f := range realFilesystems {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
@@ -77,7 +77,7 @@ func TestFilesystems(t *testing.T) {
 			for i, system := range systems {
 				for j, sides := range [][2]string{{"Go", "Node"}, {"Node", "Go"}} {
 					wait.Go(func() {
-						trial := &trial{liveRun: run, scratch: filepath.Join(dir, fmt.Sprint(i, j))}
+						trial := &trial{Harness: run, scratch: filepath.Join(dir, fmt.Sprint(i, j))}
 						stories[i][j] = trial.onFilesystem(system, sides[0], sides[1], f.grain)
 						for _, p := range trial.participants {
 							p.stop()

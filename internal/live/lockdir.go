@@ -1,4 +1,4 @@
-package main
+package live
 
 import (
 	"context"
@@ -23,7 +23,7 @@ func lockdirChecks() []check {
 					return "", err
 				}
 			}
-			return t.contend(t.lockdir(), amount(t.liveRun, 100, 25))
+			return t.contend(t.lockdir(), amount(t.Harness, 100, 25))
 		}},
 		{name, "a holder is killed, and the next one has the lock at once", (*trial).lockdirKilled},
 		{name, "a directory in the lock directory", func(t *trial) (string, error) {
