@@ -9,8 +9,8 @@ import (
 
 	"github.com/seed-c461eb89/nodelock/internal/callerror"
 	"github.com/seed-c461eb89/nodelock/internal/filesystem"
-	"github.com/seed-c461eb89/nodelock/internal/memoryfs"
 	"github.com/seed-c461eb89/nodelock/internal/nodetime"
+	"github.com/seed-c461eb89/nodelock/internal/sim"
 )
 
 // A Handle is an open file of the world.
@@ -87,7 +87,7 @@ func absolute(path string) string {
 	if strings.HasPrefix(path, "/") {
 		return path
 	}
-	return root + "/" + strings.Join(memoryfs.Components(path), "/")
+	return root + "/" + strings.Join(sim.Components(path), "/")
 }
 
 // fault counts a call and returns the fault that it meets, or nil.
@@ -108,7 +108,7 @@ func (w *World) fault(name, path, dest string) *Fault {
 }
 
 func samePath(a, b string) bool {
-	return slices.Equal(memoryfs.Components(strings.TrimPrefix(a, root)), memoryfs.Components(strings.TrimPrefix(b, root)))
+	return slices.Equal(sim.Components(strings.TrimPrefix(a, root)), sim.Components(strings.TrimPrefix(b, root)))
 }
 
 // simple makes a call of one path that has no result but its error.
@@ -168,7 +168,7 @@ func (w *World) Fstat(h Handle) (stat Stat, err error) {
 	return stat, err
 }
 
-func statOf(node *memoryfs.Node) Stat {
+func statOf(node *sim.Node) Stat {
 	return Stat{Type: node.Kind, ModTime: time.Unix(0, node.Mtime), ChangeTime: time.Unix(0, node.Ctime)}
 }
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/seed-c461eb89/nodelock/internal/filesystem"
-	"github.com/seed-c461eb89/nodelock/internal/memoryfs"
+	"github.com/seed-c461eb89/nodelock/internal/sim"
 )
 
 // root is where the world's files are. It is printed nowhere.
@@ -26,8 +26,8 @@ var kinds = map[string]filesystem.Type{
 }
 
 // newFiles returns the files that a scenario lists.
-func newFiles(s *Scenario) (*memoryfs.FS, error) {
-	f := memoryfs.New(root, grains[s.Timestamps], s.Epoch*1e6)
+func newFiles(s *Scenario) (*sim.Tree, error) {
+	f := sim.New(root, grains[s.Timestamps], s.Epoch*1e6)
 	// A directory sorts before what is in it.
 	for _, path := range slices.Sorted(maps.Keys(s.Files)) {
 		spec := s.Files[path]
@@ -49,9 +49,9 @@ func newFiles(s *Scenario) (*memoryfs.FS, error) {
 }
 
 // disk lists what there is, as a recording has it.
-func disk(f *memoryfs.FS, epoch int64) map[string]DiskFile {
+func disk(f *sim.Tree, epoch int64) map[string]DiskFile {
 	list := map[string]DiskFile{}
-	f.All(func(path string, _ memoryfs.Entry, node *memoryfs.Node) {
+	f.All(func(path string, _ sim.Entry, node *sim.Node) {
 		entry := DiskFile{Mtime: milliseconds(node.Mtime) - epoch}
 		switch node.Kind {
 		case filesystem.Directory:

@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"github.com/seed-c461eb89/nodelock/internal/filesystem"
-	"github.com/seed-c461eb89/nodelock/internal/memoryfs"
+	"github.com/seed-c461eb89/nodelock/internal/sim"
 )
 
 // What only lockdir asks of the world.
@@ -47,7 +47,7 @@ const shownContent = 1000
 
 // showContents adds what is in the files to a recording.
 func (w *World) showContents(disk map[string]DiskFile) {
-	w.files.All(func(path string, _ memoryfs.Entry, node *memoryfs.Node) {
+	w.files.All(func(path string, _ sim.Entry, node *sim.Node) {
 		if data := w.contents[node.ID]; len(data) <= shownContent {
 			entry := disk[path]
 			entry.Content = string(data)
@@ -80,7 +80,7 @@ func (w *World) OpenTruncate(path string) (Handle, error) {
 		switch {
 		case code != "":
 			return 0, code
-		case at.Node == memoryfs.None:
+		case at.Node == sim.None:
 			return w.files.OpenExclusive(path)
 		}
 		switch w.files.Nodes[at.Node].Kind {

@@ -11,8 +11,8 @@ import (
 
 	"github.com/seed-c461eb89/nodelock/internal/clock"
 	"github.com/seed-c461eb89/nodelock/internal/filesystem"
-	"github.com/seed-c461eb89/nodelock/internal/memoryfs"
 	"github.com/seed-c461eb89/nodelock/internal/nodetime"
+	"github.com/seed-c461eb89/nodelock/internal/sim"
 )
 
 // maxEvents ends a run that spins. The longest honest recording has a few thousand
@@ -29,7 +29,7 @@ const maxEvents = 1_000_000
 // call is a synchronous form, and in the timers that it set, calls return at once.
 type World struct {
 	scenario *Scenario
-	files    *memoryfs.FS
+	files    *sim.Tree
 	filesErr error // what is wrong with the files that the scenario lists
 	faults   []int // calls counted, by fault
 	failing  bool  // the call that is being performed will report an error

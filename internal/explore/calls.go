@@ -8,8 +8,8 @@ import (
 
 	"github.com/seed-c461eb89/nodelock/internal/callerror"
 	"github.com/seed-c461eb89/nodelock/internal/filesystem"
-	"github.com/seed-c461eb89/nodelock/internal/memoryfs"
 	"github.com/seed-c461eb89/nodelock/internal/nodetime"
+	"github.com/seed-c461eb89/nodelock/internal/sim"
 )
 
 // A call is what a process can ask for.
@@ -71,7 +71,7 @@ type answer struct {
 }
 
 // perform makes a call as the filesystem's actor.
-func perform(f *memoryfs.FS, r *request) (a answer) {
+func perform(f *sim.Tree, r *request) (a answer) {
 	// The handles of a process are numbered from 1, whoever it is.
 	actor := filesystem.Handle(f.Actor) << handleBits
 	var h filesystem.Handle
@@ -127,7 +127,7 @@ func perform(f *memoryfs.FS, r *request) (a answer) {
 
 const handleBits = 24
 
-func (a *answer) describe(f *memoryfs.FS, node int32) {
+func (a *answer) describe(f *sim.Tree, node int32) {
 	n := &f.Nodes[node]
 	a.kind, a.mtime, a.ctime, a.inode = n.Kind, n.Mtime, n.Ctime, node
 }

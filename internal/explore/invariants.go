@@ -3,7 +3,7 @@ package explore
 import (
 	"math/bits"
 
-	"github.com/seed-c461eb89/nodelock/internal/memoryfs"
+	"github.com/seed-c461eb89/nodelock/internal/sim"
 )
 
 // violations are the invariants that a step violates, each with those who suffer from it.
@@ -23,16 +23,16 @@ func (v violations) has(i Invariant) bool { return v.victims(i) != 0 }
 
 // lock returns what is at the lock's path; its Kind is Other if nothing is. Who owns it
 // is judged by who made it, which no participant can see.
-func (w *world) lock(s *state) memoryfs.Node {
+func (w *world) lock(s *state) sim.Node {
 	at := s.files.Lookup(0, w.config.Lock)
-	if at.Node == memoryfs.None {
-		return memoryfs.Node{}
+	if at.Node == sim.None {
+		return sim.Node{}
 	}
 	return s.files.Nodes[at.Node]
 }
 
 // harm says what a call of who's has done to the lock that was there before.
-func (w *world) harm(s *state, before *memoryfs.Node, who int) violations {
+func (w *world) harm(s *state, before *sim.Node, who int) violations {
 	owner := int(before.Maker()) - 1
 	if !before.Used || owner < 0 || owner == who {
 		return 0

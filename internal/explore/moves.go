@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed-c461eb89/nodelock/internal/memoryfs"
 	"github.com/seed-c461eb89/nodelock/internal/nodetime"
+	"github.com/seed-c461eb89/nodelock/internal/sim"
 )
 
 // A move is what can happen next.
@@ -127,7 +127,7 @@ func newWorld(c *Config) *world {
 	w.sleep = w.stale + 1500
 	s := &w.initial
 	s.now, s.crashes, s.pauses = epoch, int8(c.Crashes), int8(c.Pauses)
-	s.files = *memoryfs.New("", 1, epoch*1e6)
+	s.files = *sim.New("", 1, epoch*1e6)
 	if c.Old > 0 {
 		node, code := s.files.Place(c.Lock, c.Type, "")
 		if code != "" {
@@ -353,7 +353,7 @@ func (w *world) advance(s *state, who int, e *event, what *action) {
 }
 
 // age returns how old a lock is.
-func (w *world) age(s *state, n *memoryfs.Node) int64 {
+func (w *world) age(s *state, n *sim.Node) int64 {
 	t := n.Mtime
 	if w.config.ByChange {
 		t = n.Ctime

@@ -3,7 +3,7 @@ package explore
 import (
 	"math/bits"
 
-	"github.com/seed-c461eb89/nodelock/internal/memoryfs"
+	"github.com/seed-c461eb89/nodelock/internal/sim"
 )
 
 // maxParticipants includes the one who comes when all is over.
@@ -11,7 +11,7 @@ const maxParticipants = 10
 
 // A state is all that matters to the future.
 type state struct {
-	files memoryfs.FS
+	files sim.Tree
 	// now is in milliseconds since 1970.
 	now     int64
 	parts   [maxParticipants]part

@@ -13,8 +13,8 @@ import (
 	"github.com/seed-c461eb89/nodelock/internal/clock"
 	"github.com/seed-c461eb89/nodelock/internal/exithook"
 	"github.com/seed-c461eb89/nodelock/internal/filesystem"
-	"github.com/seed-c461eb89/nodelock/internal/memoryfs"
 	"github.com/seed-c461eb89/nodelock/internal/nodetime"
+	"github.com/seed-c461eb89/nodelock/internal/sim"
 )
 
 // Two participants, one acquisition each, on one filesystem in memory, at every call of
@@ -24,7 +24,7 @@ import (
 
 // A table is where the two meet.
 type table struct {
-	files    *memoryfs.FS
+	files    *sim.Tree
 	contents map[uint32][]byte
 	now      int64 // ms since 1970
 	script   []int // what to do at each call
@@ -166,7 +166,7 @@ func (p *player) Fstat(h filesystem.Handle) (filesystem.Stat, error) {
 
 func (p *player) Kill(int) error { return nil } // both live
 
-func statOf(n *memoryfs.Node) filesystem.Stat {
+func statOf(n *sim.Node) filesystem.Stat {
 	return filesystem.Stat{Type: n.Kind, ModTime: time.Unix(0, n.Mtime)}
 }
 
@@ -288,7 +288,7 @@ const (
 func play(t *testing.T, kinds [2]string, start string, script []int, left int, verify bool) *table {
 	t.Helper()
 	tab := &table{
-		files: memoryfs.New("/w", 1, 0), contents: map[uint32][]byte{}, now: 1700000000000,
+		files: sim.New("/w", 1, 0), contents: map[uint32][]byte{}, now: 1700000000000,
 		script: script, left: left,
 	}
 	const dir = "/w/a.lockdir"

@@ -1,4 +1,4 @@
-package memoryfs
+package sim
 
 import (
 	"testing"
@@ -40,7 +40,7 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-func (f *FS) mkdir(path string) string {
+func (f *Tree) mkdir(path string) string {
 	_, code := f.Create(path, filesystem.Directory, "")
 	return code
 }
@@ -123,7 +123,7 @@ func TestCopy(t *testing.T) {
 	f := New("", 1, 0)
 	f.mkdir("a")
 	h, _ := f.OpenRead("a")
-	var g FS
+	var g Tree
 	g.CopyFrom(f)
 	f.Rename("a", "b")
 	f.Futimes(h, 7)

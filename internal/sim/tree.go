@@ -1,12 +1,12 @@
-// Package memoryfs is a POSIX filesystem in memory, for the virtual worlds in which
+// Package sim is a POSIX filesystem in memory, for the virtual worlds in which
 // engines are checked.
 //
-// An FS is a value that can be copied at any moment (see [FS.CopyFrom]), so that a run
+// A Tree is a value that can be copied at any moment (see [Tree.CopyFrom]), so that a run
 // can be continued in more than one way. Beside what a program can see of files, it
 // keeps what no program can: who made a file and who put a name where it is.
 //
 // Methods return the code of what went wrong, or "". Times are nanoseconds since 1970.
-package memoryfs
+package sim
 
 import (
 	"slices"
@@ -22,8 +22,8 @@ const (
 	maxLinks = 40
 )
 
-// An FS is a filesystem. Now is its clock, and Grain the precision of its file times.
-type FS struct {
+// A Tree is a filesystem. Now is its clock, and Grain the precision of its file times.
+type Tree struct {
 	// Root is where the files are: an absolute path that begins with it leads to them,
 	// and any other absolute path nowhere.
 	Root  string
@@ -85,15 +85,15 @@ type Handle struct {
 }
 
 // New returns a filesystem that has nothing but its root directory.
-func New(root string, grain, now int64) *FS {
-	f := &FS{Root: root, Grain: grain, Now: now}
+func New(root string, grain, now int64) *Tree {
+	f := &Tree{Root: root, Grain: grain, Now: now}
 	f.newNode(filesystem.Directory)
 	f.Nodes[0].Nlink = 1
 	return f
 }
 
 // CopyFrom makes f what g is, in the memory that f has.
-func (f *FS) CopyFrom(g *FS) {
+func (f *Tree) CopyFrom(g *Tree) {
 	nodes, entries, handles := f.Nodes[:0], f.Entries[:0], f.Handles[:0]
 	*f = *g
 	f.Nodes = append(nodes, g.Nodes...)
@@ -101,7 +101,7 @@ func (f *FS) CopyFrom(g *FS) {
 	f.Handles = append(handles, g.Handles...)
 }
 
-func (f *FS) newNode(kind filesystem.Type) int32 {
+func (f *Tree) newNode(kind filesystem.Type) int32 {
 	id := uint32(f.Actor)<<16 | uint32(f.made[f.Actor])
 	f.made[f.Actor]++
 	node := Node{ID: id, Kind: kind, Used: true, Mtime: f.floor(f.Now), Ctime: f.floor(f.Now)}
@@ -116,7 +116,7 @@ func (f *FS) newNode(kind filesystem.Type) int32 {
 }
 
 // dropped frees a node that has lost a name or a handle, if that was the last.
-func (f *FS) dropped(node int32) {
+func (f *Tree) dropped(node int32) {
 	if f.Nodes[node].Nlink > 0 {
 		return
 	}
@@ -131,7 +131,7 @@ func (f *FS) dropped(node int32) {
 	}
 }
 
-func (f *FS) floor(ns int64) int64 {
+func (f *Tree) floor(ns int64) int64 {
 	over := ns % f.Grain
 	if over < 0 {
 		over += f.Grain
@@ -140,7 +140,7 @@ func (f *FS) floor(ns int64) int64 {
 }
 
 // SetTimes sets a file's times as exactly as the filesystem keeps them.
-func (f *FS) SetTimes(node int32, mtime, ctime int64) {
+func (f *Tree) SetTimes(node int32, mtime, ctime int64) {
 	f.Nodes[node].Mtime, f.Nodes[node].Ctime = f.floor(mtime), f.floor(ctime)
 }
 
@@ -176,7 +176,7 @@ type Place struct {
 }
 
 // Lookup returns the place of a name in a directory.
-func (f *FS) Lookup(dir int32, name string) Place {
+func (f *Tree) Lookup(dir int32, name string) Place {
 	for i := range f.Entries {
 		if e := &f.Entries[i]; e.Dir == dir && e.Name == name {
 			return Place{dir, e.Node, name, i}
@@ -186,7 +186,7 @@ func (f *FS) Lookup(dir int32, name string) Place {
 }
 
 // Walk finds a path. A missing last component is no error.
-func (f *FS) Walk(path string, follow bool) (Place, string) {
+func (f *Tree) Walk(path string, follow bool) (Place, string) {
 	links := 0
 	var space [16]int32
 	return f.walkFrom(append(space[:0], 0), path, follow, &links)
@@ -194,7 +194,7 @@ func (f *FS) Walk(path string, follow bool) (Place, string) {
 
 // walkFrom is Walk for a path that is relative to the last of the directories trail,
 // which are those on the way to it, for "..".
-func (f *FS) walkFrom(trail []int32, path string, follow bool, links *int) (Place, string) {
+func (f *Tree) walkFrom(trail []int32, path string, follow bool, links *int) (Place, string) {
 	if path == "" {
 		return Place{}, "ENOENT"
 	}
@@ -253,7 +253,7 @@ func (f *FS) walkFrom(trail []int32, path string, follow bool, links *int) (Plac
 
 // Find is Walk for what must be there. A path that ends in a slash must lead to a
 // directory.
-func (f *FS) Find(path string, follow bool) (Place, string) {
+func (f *Tree) Find(path string, follow bool) (Place, string) {
 	slash := strings.HasSuffix(path, "/")
 	at, code := f.Walk(path, follow || slash)
 	switch {
@@ -267,23 +267,23 @@ func (f *FS) Find(path string, follow bool) (Place, string) {
 	return at, ""
 }
 
-func (f *FS) changed(dir int32) {
+func (f *Tree) changed(dir int32) {
 	f.SetTimes(dir, f.Now, f.Now)
 }
 
-func (f *FS) addEntry(at Place, node int32) {
+func (f *Tree) addEntry(at Place, node int32) {
 	f.Entries = append(f.Entries, Entry{at.Dir, node, at.Name, f.Actor})
 	f.Nodes[node].Nlink++
 }
 
-func (f *FS) removeEntry(at Place) {
+func (f *Tree) removeEntry(at Place) {
 	last := len(f.Entries) - 1
 	f.Entries[at.entry] = f.Entries[last]
 	f.Entries = f.Entries[:last]
 	f.Nodes[at.Node].Nlink--
 }
 
-func (f *FS) hasEntries(dir int32) bool {
+func (f *Tree) hasEntries(dir int32) bool {
 	for i := range f.Entries {
 		if f.Entries[i].Dir == dir {
 			return true
@@ -293,7 +293,7 @@ func (f *FS) hasEntries(dir int32) bool {
 }
 
 // Create makes a file of any type where there is none.
-func (f *FS) Create(path string, kind filesystem.Type, to string) (int32, string) {
+func (f *Tree) Create(path string, kind filesystem.Type, to string) (int32, string) {
 	at, code := f.Walk(path, false)
 	slash := strings.HasSuffix(path, "/")
 	switch {
@@ -314,7 +314,7 @@ func (f *FS) Create(path string, kind filesystem.Type, to string) (int32, string
 }
 
 // Place makes a file with the parents that are missing, and changes no file's times.
-func (f *FS) Place(path string, kind filesystem.Type, to string) (int32, string) {
+func (f *Tree) Place(path string, kind filesystem.Type, to string) (int32, string) {
 	dir := int32(0)
 	names := Components(path)
 	if len(names) == 0 || slices.Contains(names, "..") {
@@ -345,7 +345,7 @@ func (f *FS) Place(path string, kind filesystem.Type, to string) (int32, string)
 }
 
 // OpenExclusive creates a file that must not exist, and opens it.
-func (f *FS) OpenExclusive(path string) (filesystem.Handle, string) {
+func (f *Tree) OpenExclusive(path string) (filesystem.Handle, string) {
 	node, code := f.Create(path, filesystem.File, "")
 	if code != "" {
 		return 0, code
@@ -354,7 +354,7 @@ func (f *FS) OpenExclusive(path string) (filesystem.Handle, string) {
 }
 
 // OpenRead opens what is at path, a directory too.
-func (f *FS) OpenRead(path string) (filesystem.Handle, string) {
+func (f *Tree) OpenRead(path string) (filesystem.Handle, string) {
 	at, code := f.Find(path, true)
 	if code != "" {
 		return 0, code
@@ -362,7 +362,7 @@ func (f *FS) OpenRead(path string) (filesystem.Handle, string) {
 	return f.newHandle(at.Node, path), ""
 }
 
-func (f *FS) newHandle(node int32, path string) filesystem.Handle {
+func (f *Tree) newHandle(node int32, path string) filesystem.Handle {
 	f.opened[f.Actor]++
 	number := filesystem.Handle(f.Actor)<<24 | filesystem.Handle(f.opened[f.Actor])
 	f.Handles = append(f.Handles, Handle{number, f.Actor, node, path})
@@ -370,7 +370,7 @@ func (f *FS) newHandle(node int32, path string) filesystem.Handle {
 }
 
 // Open returns what a handle has open, or nil.
-func (f *FS) Open(h filesystem.Handle) *Handle {
+func (f *Tree) Open(h filesystem.Handle) *Handle {
 	for i := range f.Handles {
 		if f.Handles[i].Number == h {
 			return &f.Handles[i]
@@ -380,7 +380,7 @@ func (f *FS) Open(h filesystem.Handle) *Handle {
 }
 
 // Close closes a handle, which gives its kernel lock back.
-func (f *FS) Close(h filesystem.Handle) string {
+func (f *Tree) Close(h filesystem.Handle) string {
 	for i := range f.Handles {
 		if f.Handles[i].Number == h {
 			f.closeAt(i)
@@ -390,7 +390,7 @@ func (f *FS) Close(h filesystem.Handle) string {
 	return "EBADF"
 }
 
-func (f *FS) closeAt(i int) {
+func (f *Tree) closeAt(i int) {
 	h := f.Handles[i]
 	last := len(f.Handles) - 1
 	f.Handles[i] = f.Handles[last]
@@ -402,7 +402,7 @@ func (f *FS) closeAt(i int) {
 }
 
 // CloseAll closes everything that an actor has open, as the end of its process does.
-func (f *FS) CloseAll(actor uint8) {
+func (f *Tree) CloseAll(actor uint8) {
 	for i := len(f.Handles) - 1; i >= 0; i-- {
 		if f.Handles[i].Owner == actor {
 			f.closeAt(i)
@@ -412,7 +412,7 @@ func (f *FS) CloseAll(actor uint8) {
 
 // TryLock takes the kernel lock on an open file, or fails with EAGAIN if another handle
 // has it.
-func (f *FS) TryLock(h filesystem.Handle) string {
+func (f *Tree) TryLock(h filesystem.Handle) string {
 	o := f.Open(h)
 	if o == nil {
 		return "EBADF"
@@ -426,7 +426,7 @@ func (f *FS) TryLock(h filesystem.Handle) string {
 }
 
 // Unlock gives the kernel lock of a handle back, if it has it.
-func (f *FS) Unlock(h filesystem.Handle) string {
+func (f *Tree) Unlock(h filesystem.Handle) string {
 	o := f.Open(h)
 	if o == nil {
 		return "EBADF"
@@ -438,7 +438,7 @@ func (f *FS) Unlock(h filesystem.Handle) string {
 }
 
 // Unlink removes a name of a file that is no directory.
-func (f *FS) Unlink(path string) string {
+func (f *Tree) Unlink(path string) string {
 	at, code := f.Find(path, false)
 	switch {
 	case code != "":
@@ -454,7 +454,7 @@ func (f *FS) Unlink(path string) string {
 }
 
 // Rmdir removes an empty directory.
-func (f *FS) Rmdir(path string) string {
+func (f *Tree) Rmdir(path string) string {
 	at, code := f.Find(path, false)
 	switch {
 	case code != "":
@@ -473,7 +473,7 @@ func (f *FS) Rmdir(path string) string {
 }
 
 // Link gives a file another name.
-func (f *FS) Link(from, to string) string {
+func (f *Tree) Link(from, to string) string {
 	source, code := f.Find(from, false)
 	if code != "" {
 		return code
@@ -496,12 +496,12 @@ func (f *FS) Link(from, to string) string {
 }
 
 // Rename moves a file, replacing another as rename(2) does.
-func (f *FS) Rename(from, to string) string { return f.rename(from, to, true) }
+func (f *Tree) Rename(from, to string) string { return f.rename(from, to, true) }
 
 // RenameNoReplace moves a file, or fails with EEXIST if there is anything at to.
-func (f *FS) RenameNoReplace(from, to string) string { return f.rename(from, to, false) }
+func (f *Tree) RenameNoReplace(from, to string) string { return f.rename(from, to, false) }
 
-func (f *FS) rename(from, to string, replace bool) string {
+func (f *Tree) rename(from, to string, replace bool) string {
 	source, code := f.Find(from, false)
 	if code != "" {
 		return code
@@ -543,7 +543,7 @@ func (f *FS) rename(from, to string, replace bool) string {
 }
 
 // contains reports whether dir is node or below it.
-func (f *FS) contains(node, dir int32) bool {
+func (f *Tree) contains(node, dir int32) bool {
 	if node == dir {
 		return true
 	}
@@ -559,7 +559,7 @@ func (f *FS) contains(node, dir int32) bool {
 }
 
 // Utimes sets the modification time of what is at path.
-func (f *FS) Utimes(path string, mtime int64) string {
+func (f *Tree) Utimes(path string, mtime int64) string {
 	at, code := f.Find(path, true)
 	if code != "" {
 		return code
@@ -569,7 +569,7 @@ func (f *FS) Utimes(path string, mtime int64) string {
 }
 
 // Futimes sets the modification time of what a handle has open.
-func (f *FS) Futimes(h filesystem.Handle, mtime int64) string {
+func (f *Tree) Futimes(h filesystem.Handle, mtime int64) string {
 	o := f.Open(h)
 	if o == nil {
 		return "EBADF"
@@ -579,7 +579,7 @@ func (f *FS) Futimes(h filesystem.Handle, mtime int64) string {
 }
 
 // Readdir returns the names in a directory, sorted by their bytes.
-func (f *FS) Readdir(path string) ([]string, string) {
+func (f *Tree) Readdir(path string) ([]string, string) {
 	at, code := f.Find(path, true)
 	switch {
 	case code != "":
@@ -599,7 +599,7 @@ func (f *FS) Readdir(path string) ([]string, string) {
 
 // Realpath resolves every link. With a code it also returns the call and the path that
 // Node's realpath names in its error.
-func (f *FS) Realpath(path string) (resolved, code, failedCall, failedPath string) {
+func (f *Tree) Realpath(path string) (resolved, code, failedCall, failedPath string) {
 	var base []string
 	pending := Components(strings.TrimPrefix(path, f.Root))
 	links := 0
@@ -639,9 +639,9 @@ func (f *FS) Realpath(path string) (resolved, code, failedCall, failedPath strin
 }
 
 // All calls each for every name there is, with its path below the root.
-func (f *FS) All(each func(path string, e Entry, n *Node)) { f.all("", 0, each) }
+func (f *Tree) All(each func(path string, e Entry, n *Node)) { f.all("", 0, each) }
 
-func (f *FS) all(prefix string, dir int32, each func(string, Entry, *Node)) {
+func (f *Tree) all(prefix string, dir int32, each func(string, Entry, *Node)) {
 	for _, e := range f.Entries {
 		if e.Dir == dir {
 			each(prefix+e.Name, e, &f.Nodes[e.Node])
