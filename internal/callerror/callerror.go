@@ -70,7 +70,7 @@ func NullByteDest(call, path, dest string) *nodeerror.Error {
 
 func nullByte(argument, value string, cause error) *nodeerror.Error {
 	return &nodeerror.Error{
-		Code:    "ERR_INVALID_ARG_VALUE",
+		Code:    nodeerror.ErrInvalidArgument.Code,
 		Path:    value,
 		Message: "The argument '" + argument + "' must be a string, Uint8Array, or URL without null bytes. Received " + inspect(value),
 		Err:     cause,

@@ -12,13 +12,13 @@ import (
 	"os/exec"
 	"os/signal"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 )
 
@@ -270,8 +270,8 @@ func (p *parent) cleaned(want ...string) {
 			got = append(got, name)
 		}
 	}
-	if !slices.Equal(got, want) {
-		p.t.Errorf("cleaned %q, want %q", got, want)
+	if diff := cmp.Diff(want, got); diff != "" {
+		p.t.Errorf("cleaned (-want +got):\n%s", diff)
 	}
 }
 

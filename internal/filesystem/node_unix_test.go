@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"reflect"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/seed-c461eb89/nodelock/compat/nodeerror"
 )
 
@@ -268,8 +268,8 @@ func compare(t *testing.T, calls []call, ours, nodes []outcome) {
 				"process.cwd failed with error no such file or directory, the current working directory was likely removed without changing the working directory",
 				"no such file or directory", 1)
 		}
-		if !reflect.DeepEqual(ours[i], theirs) {
-			t.Errorf("%v:\n go:   %v\n node: %v", c, ours[i], theirs)
+		if diff := cmp.Diff(theirs, ours[i]); diff != "" {
+			t.Errorf("%v (-Node +Go):\n%s", c, diff)
 		}
 	}
 }

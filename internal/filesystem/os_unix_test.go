@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"net"
 	"os"
-	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 )
 
@@ -195,8 +195,8 @@ func TestRefusals(t *testing.T) {
 				t.Errorf("%v is %v: %v", err, sentinel, errors.Is(err, sentinel))
 			}
 		}
-		if now := tree(t); !reflect.DeepEqual(now, before) {
-			t.Fatalf("%v left\n%q\nof\n%q", want.call, now, before)
+		if diff := cmp.Diff(before, tree(t)); diff != "" {
+			t.Fatalf("%v has changed the files (-before +after):\n%s", want.call, diff)
 		}
 	}
 	if now := openDescriptors(t); now != descriptors {
@@ -464,8 +464,8 @@ func TestReaddir(t *testing.T) {
 	slices.Sort(want)
 	descriptors := openDescriptors(t)
 	names, err := OS{}.Readdir(".")
-	if err != nil || !reflect.DeepEqual(names, want) {
-		t.Errorf("%q, %v; want %q", names, err, want)
+	if diff := cmp.Diff(want, names); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 	if now := openDescriptors(t); now != descriptors {
 		t.Errorf("%d descriptors are open; there were %d", now, descriptors)

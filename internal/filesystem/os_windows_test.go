@@ -4,12 +4,12 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"reflect"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/windows"
 
 	"github.com/seed-c461eb89/nodelock/compat/nodeerror"
@@ -91,8 +91,8 @@ func TestRefusals(t *testing.T) {
 		if got, want := errors.Is(err, fs.ErrNotExist), strings.HasPrefix(row.text, "ENOENT"); got != want {
 			t.Errorf("%v is fs.ErrNotExist: %v", err, got)
 		}
-		if now := tree(t); !reflect.DeepEqual(now, before) {
-			t.Fatalf("%v left\n%q\nof\n%q", row.call, now, before)
+		if diff := cmp.Diff(before, tree(t)); diff != "" {
+			t.Fatalf("%v has changed the files (-before +after):\n%s", row.call, diff)
 		}
 	}
 }
@@ -130,8 +130,9 @@ func TestLongPath(t *testing.T) {
 	must(t, err)
 	must(t, system.Close(h))
 	must(t, system.Rename(path+"/a.lock", path+"/b.lock"))
-	if names, err := system.Readdir(path); err != nil || !reflect.DeepEqual(names, []string{"b.lock"}) {
-		t.Error(names, err)
+	names, err := system.Readdir(path)
+	if diff := cmp.Diff([]string{"b.lock"}, names); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 	real, err := system.Realpath(path + "/b.lock")
 	if pwd, _ := system.Getwd(); err != nil || real != pwd+path[1:]+`\b.lock` {

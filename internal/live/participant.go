@@ -191,6 +191,7 @@ func (p *participant) stop() {
 
 // Serve obeys the commands of a harness until there are no more.
 func Serve(stdin io.Reader, stdout io.Writer) error {
+	defer cleanupOnSignals()()
 	lines := bufio.NewScanner(stdin)
 	held := map[string]lock{}
 	for lines.Scan() {

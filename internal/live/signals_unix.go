@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/seed-c461eb89/nodelock/compat/lockfile"
 	"github.com/seed-c461eb89/nodelock/compat/properlockfile"
 )
 
@@ -72,11 +73,34 @@ func (t *trial) killed(holding, taking string, c command, s syscall.Signal) (*pa
 	if err := holder.wait(); err != nil {
 		return nil, err
 	}
-	status := holder.cmd.ProcessState.Sys().(syscall.WaitStatus)
-	if !status.Signaled() || status.Signal() != s {
+	if !endedBy(holding, holder.cmd.ProcessState.Sys().(syscall.WaitStatus), s) {
 		return nil, fmt.Errorf("%s ended otherwise: %v", holding, holder.cmd.ProcessState)
 	}
 	return other, nil
+}
+
+// endedBy reports whether a process ended as one does that cleans up on a signal: Node by
+// the signal, and Go as it does without the clean-up.
+func endedBy(side string, status syscall.WaitStatus, s syscall.Signal) bool {
+	if side == "Go" {
+		switch s {
+		case syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM, syscall.SIGKILL:
+		case syscall.SIGALRM, syscall.SIGVTALRM, syscall.SIGXCPU, syscall.SIGXFSZ, syscall.SIGUSR2, syscall.SIGIO, unix.SignalNum("SIGPWR"):
+			return status.ExitStatus() == 128+int(s) // Go's runtime takes no notice of it
+		default:
+			return status.ExitStatus() == 2 // after a dump
+		}
+	}
+	return status.Signaled() && status.Signal() == s
+}
+
+// cleanupOnSignals has a Go participant do as Node's packages do (L23).
+func cleanupOnSignals() (stop func()) {
+	var signals []os.Signal
+	for _, s := range slices.Concat(fatalSignals, systemSignals) {
+		signals = append(signals, s)
+	}
+	return lockfile.CleanupOnSignals(signals...)
 }
 
 // properSignalChecks have a holder end, and stop, in the ways that matter to a lock with

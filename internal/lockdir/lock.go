@@ -97,7 +97,7 @@ func (e *Engine) prepare(o Options, place, target string) (Options, error) {
 
 func invalid(argument, rule, got string) error {
 	return &nodeerror.Error{
-		Code:    "ERR_INVALID_ARG_VALUE",
+		Code:    nodeerror.ErrInvalidArgument.Code,
 		Path:    got,
 		Message: fmt.Sprintf("The argument '%s' %s. Received '%s'", argument, rule, got),
 	}

@@ -5,7 +5,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/seed-c461eb89/nodelock/compat/nodeerror"
+	"github.com/seed-c461eb89/nodelock/internal/nodetime"
 )
 
 // Options are the protocol's constants (§2). A field that is 0 has the original's
@@ -62,8 +62,11 @@ func (o Options) withDefaults(platform Platform) (Options, error) {
 		if *d.value == 0 {
 			*d.value = d.original
 		}
-		if *d.value < time.Millisecond || *d.value > maxDuration {
-			return o, outOfRange(d.name, fmt.Sprintf(">= 1ms and <= %v", maxDuration), *d.value)
+		if err := nodetime.CheckOption(d.name, *d.value); err != nil {
+			return o, err
+		}
+		if *d.value < 0 || *d.value > maxDuration {
+			return o, nodetime.OutOfRange(d.name, fmt.Sprintf(">= 1ms and <= %v", maxDuration), *d.value)
 		}
 		*d.value = d.value.Truncate(time.Millisecond)
 	}
@@ -78,25 +81,18 @@ func (o Options) withDefaults(platform Platform) (Options, error) {
 			*n.value = n.original
 		}
 		if *n.value < 1 || *n.value > maxCount {
-			return o, outOfRange(n.name, fmt.Sprintf(">= 1 and <= %d", maxCount), *n.value)
+			return o, nodetime.OutOfRange(n.name, fmt.Sprintf(">= 1 and <= %d", maxCount), *n.value)
 		}
 	}
 	switch {
 	case o.Rounds <= o.Retries+1:
 		// The cap would be reached before the budget is spent.
-		return o, outOfRange("Rounds", fmt.Sprintf("> Retries + 1, which is %d", o.Retries+1), o.Rounds)
+		return o, nodetime.OutOfRange("Rounds", fmt.Sprintf("> Retries + 1, which is %d", o.Retries+1), o.Rounds)
 	case o.Stale <= o.Heartbeat:
 		// Every lock would look abandoned between two heartbeats.
-		return o, outOfRange("Stale", fmt.Sprintf("> Heartbeat, which is %v", o.Heartbeat), o.Stale)
+		return o, nodetime.OutOfRange("Stale", fmt.Sprintf("> Heartbeat, which is %v", o.Heartbeat), o.Stale)
 	}
 	return o, nil
-}
-
-func outOfRange(name, rule string, got any) error {
-	return &nodeerror.Error{
-		Code:    "ERR_OUT_OF_RANGE",
-		Message: fmt.Sprintf("The value of %q is out of range. It must be %s. Received %v", name, rule, got),
-	}
 }
 
 // backoff returns the n-th pause: the base doubled n times, with 25 % of jitter, and

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/seed-c461eb89/nodelock/compat/nodeerror"
 	"github.com/seed-c461eb89/nodelock/internal/callerror"
 	"github.com/seed-c461eb89/nodelock/internal/clock"
@@ -374,8 +375,8 @@ func TestPrecisionOfFS(t *testing.T) {
 		}
 	}
 	probed := []string{"realpath", "mkdir", "utimes", "stat", "rmdir"}
-	if want := slices.Concat(probed, probed); !slices.Equal(own.calls, want) {
-		t.Errorf("calls %v, want %v", own.calls, want)
+	if diff := cmp.Diff(slices.Concat(probed, probed), own.calls); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
 	}
 }
 
@@ -419,8 +420,8 @@ func TestHeartbeatGoesByAnothersOptions(t *testing.T) {
 		first.calls, second.calls = nil, nil
 		w.fire(1)
 		want := map[Contract][]string{V4: {"stat", "utimes"}, V1: {"utimes"}}[contract]
-		if !slices.Equal(first.calls, want) || len(second.calls) > 0 {
-			t.Errorf("%v: first %v, second %v", contract, first.calls, second.calls)
+		if diff := cmp.Diff(want, first.calls); diff != "" || len(second.calls) > 0 {
+			t.Errorf("%v: second %v, first (-want +got):\n%s", contract, second.calls, diff)
 		}
 		if got := w.timers[1].after; got != 5*time.Second {
 			t.Errorf("%v: the next heartbeat follows after %v", contract, got)

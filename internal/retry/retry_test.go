@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/seed-c461eb89/nodelock/testdata"
 )
 
@@ -112,16 +114,16 @@ func TestRecorded(t *testing.T) {
 				}
 				continue
 			}
-			if got := op.numbers.timeouts(give(r.Random)); !slices.Equal(got, version.want.Timeouts) {
-				t.Errorf("entry %d, %s: timeouts %v, want %v", i, version.name, got, version.want.Timeouts)
+			if diff := cmp.Diff(version.want.Timeouts, op.numbers.timeouts(give(r.Random)), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("entry %d, %s: timeouts (-Node +Go):\n%s", i, version.name, diff)
 			}
 			got, main := waits(&op, r)
 			var want []time.Duration
 			for _, ms := range version.want.Waits {
 				want = append(want, duration(ms))
 			}
-			if !slices.Equal(got, want) {
-				t.Errorf("entry %d, %s: waits %v, want %v", i, version.name, got, want)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("entry %d, %s: waits (-Node +Go):\n%s", i, version.name, diff)
 			}
 			if main != version.want.Main {
 				t.Errorf("entry %d, %s: main error %v, want %v", i, version.name, main, version.want.Main)
