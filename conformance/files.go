@@ -6,8 +6,10 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/seed-c461eb89/nodelock/internal/filesystem"
+	"github.com/seed-c461eb89/nodelock/internal/nodetime"
 	"github.com/seed-c461eb89/nodelock/internal/sim"
 )
 
@@ -25,7 +27,11 @@ var kinds = map[string]filesystem.Type{
 	"fifo": filesystem.Other,
 }
 
-// newFiles returns the files that a scenario lists.
+var typeNames = map[filesystem.Type]string{
+	filesystem.File: "file", filesystem.Directory: "dir", filesystem.Symlink: "symlink", filesystem.Other: "fifo",
+}
+
+// newFiles returns the files that a scenario lists, with nothing in them.
 func newFiles(s *Scenario) (*sim.Tree, error) {
 	f := sim.New(root, grains[s.Timestamps], s.Epoch*1e6)
 	// A directory sorts before what is in it.
@@ -48,20 +54,31 @@ func newFiles(s *Scenario) (*sim.Tree, error) {
 	return f, nil
 }
 
+// fill puts into the files what a scenario says.
+func fill(f *sim.Tree, s *Scenario) {
+	for path, spec := range s.Files {
+		if at, code := f.Find(path, false); code == "" && f.Nodes[at.Node].Kind == filesystem.File {
+			f.Nodes[at.Node].Data = contentOf(spec.Content, spec.Size)
+		}
+	}
+}
+
+// shownContent is up to how many bytes a recording has of what is in a file.
+const shownContent = 1000
+
 // disk lists what there is, as a recording has it.
 func disk(f *sim.Tree, epoch int64) map[string]DiskFile {
 	list := map[string]DiskFile{}
 	f.All(func(path string, _ sim.Entry, node *sim.Node) {
-		entry := DiskFile{Mtime: milliseconds(node.Mtime) - epoch}
+		entry := DiskFile{Type: typeNames[node.Kind], Mtime: nodetime.Milliseconds(time.Unix(0, node.Mtime)) - epoch}
 		switch node.Kind {
-		case filesystem.Directory:
-			entry.Type = "dir"
 		case filesystem.Symlink:
-			entry.Type, entry.To = "symlink", node.To
-		case filesystem.Other:
-			entry.Type = "fifo"
-		default:
-			entry.Type, entry.Nlink = "file", int(node.Nlink)
+			entry.To = node.Data
+		case filesystem.File:
+			entry.Nlink = int(node.Nlink)
+			if len(node.Data) <= shownContent {
+				entry.Content = node.Data
+			}
 		}
 		list[path] = entry
 	})

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // What only scenarios of lockdir have: a machine, files with something in them, and
@@ -133,18 +134,15 @@ func (s *Scenario) refuseMachine() error {
 // contentOf returns what is in a file: a JSON string is its text, and anything else is
 // the JSON itself as JSON.stringify(content, null, 2) writes it. Size pads it with
 // spaces.
-func contentOf(content json.RawMessage, size int) []byte {
-	var data []byte
+func contentOf(content json.RawMessage, size int) string {
 	var text string
-	if json.Unmarshal(content, &text) == nil {
-		data = []byte(text)
-	} else if len(content) > 0 {
+	if json.Unmarshal(content, &text) != nil && len(content) > 0 {
 		var b bytes.Buffer
 		_ = json.Indent(&b, content, "", "  ") // it was decoded before
-		data = b.Bytes()
+		text = b.String()
 	}
-	if missing := size - len(data); missing > 0 {
-		data = append(data, bytes.Repeat([]byte(" "), missing)...)
+	if missing := size - len(text); missing > 0 {
+		text += strings.Repeat(" ", missing)
 	}
-	return data
+	return text
 }

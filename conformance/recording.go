@@ -209,6 +209,9 @@ func ReadEntries(data []byte) ([]Entry, error) {
 // marshal is json.Marshal without the escaping that is meant for HTML: messages
 // have arrows in them.
 func marshal(v any) ([]byte, error) {
+	if m, ok := v.(json.Marshaler); ok {
+		return m.MarshalJSON() // which comes from here
+	}
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)

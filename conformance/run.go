@@ -49,23 +49,22 @@ func Run(s *Scenario, start func(*World) (Program, error)) (*Recording, error) {
 		Disk:    disk(w.files, s.Epoch),
 		FDs:     len(w.files.Handles),
 	}
-	w.showContents(recording.Disk)
 	if recording.Trace == nil {
 		recording.Trace = []Event{}
 	}
 	if recording.Results == nil {
 		recording.Results = []Result{}
 	}
-	w.close()
-	if w.err != nil {
-		return nil, fmt.Errorf("scenario %q: %w", s.Name, w.err)
+	w.tasks.Close()
+	if err := w.tasks.Err; err != nil {
+		return nil, fmt.Errorf("scenario %q: %w", s.Name, err)
 	}
 	return recording, nil
 }
 
 // startSteps starts the steps that can start now.
 func (w *World) startSteps() {
-	for w.nextStep < len(w.scenario.Steps) && !w.waiting && !w.done && w.err == nil {
+	for w.nextStep < len(w.scenario.Steps) && !w.waiting && w.goesOn() {
 		step := w.scenario.Steps[w.nextStep]
 		if step.At != nil {
 			w.waiting = true

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/seed-c461eb89/nodelock/internal/libuv"
+	"github.com/seed-c461eb89/nodelock/internal/sim"
 )
 
 // A Scenario is the input of a run, as FORMAT.md describes it. Times are virtual
@@ -180,11 +181,8 @@ func plainJSONError(err error) error {
 
 var grains = map[string]int64{"ns": 1, "ms": 1e6, "10ms": 1e7, "s": 1e9, "2s": 2e9}
 
-var traceCalls = []string{
-	"open", "close", "fstat", "stat", "lstat", "unlink", "mkdir", "rmdir",
-	"realpath", "link", "rename", "utimes", "readdir",
-	"write", "read", "renameNoReplace", "kill",
-}
+// traceCalls are the calls that there can be in a trace.
+var traceCalls = sim.Names()
 
 // calls lists the functions of each API, and the options of each.
 var calls = map[string]struct {

@@ -2,16 +2,10 @@ package conformance
 
 import (
 	"container/heap"
-	"context"
 	"errors"
-	"fmt"
 	"runtime"
-	"runtime/debug"
-	"time"
+	"strconv"
 
-	"github.com/seed-c461eb89/nodelock/internal/clock"
-	"github.com/seed-c461eb89/nodelock/internal/filesystem"
-	"github.com/seed-c461eb89/nodelock/internal/nodetime"
 	"github.com/seed-c461eb89/nodelock/internal/sim"
 )
 
@@ -29,21 +23,19 @@ const maxEvents = 1_000_000
 // call is a synchronous form, and in the timers that it set, calls return at once.
 type World struct {
 	scenario *Scenario
+	system   sim.System
 	files    *sim.Tree
 	filesErr error // what is wrong with the files that the scenario lists
+	machine  machine
 	faults   []int // calls counted, by fault
-	failing  bool  // the call that is being performed will report an error
+	triggers []int // and by world event
 
 	now      int64 // virtual ms
 	wall     int64 // the wall clock, in ms since 1970
 	queue    eventQueue
 	sequence int
-
-	current *task
-	tasks   map[*task]struct{}
-	parked  chan struct{}
-	closed  bool
-	err     error
+	tasks    sim.Scheduler
+	timers   map[*sim.Timer]*event
 
 	program  Program
 	trace    []Event
@@ -51,14 +43,6 @@ type World struct {
 	nextStep int
 	waiting  bool // the next step's own event is in the queue
 	done     bool
-
-	machine // for lockdir only
-}
-
-// A task is a goroutine of the program. One at most runs at a time.
-type task struct {
-	resume chan struct{}
-	sync   bool
 }
 
 type eventKind int
@@ -103,19 +87,20 @@ func (q *eventQueue) Pop() any {
 func newWorld(s *Scenario) *World {
 	w := &World{
 		scenario: s,
+		machine:  newMachine(s.Machine),
 		faults:   make([]int, len(s.Faults)),
+		triggers: make([]int, len(s.World)),
 		wall:     s.Epoch,
-		tasks:    map[*task]struct{}{},
-		parked:   make(chan struct{}),
+		timers:   map[*sim.Timer]*event{},
 	}
-	w.files, w.filesErr = newFiles(s)
-	w.prepareMachine()
+	w.system.Do = w.do
+	if w.files, w.filesErr = newFiles(s); w.filesErr == nil {
+		fill(w.files, s)
+	}
 	for i := range s.World {
-		e := &s.World[i]
-		if e.On != nil {
-			continue
+		if e := &s.World[i]; e.On == nil {
+			w.schedule(e.At, worldEvent, func() { w.happen(e) })
 		}
-		w.schedule(e.At, worldEvent, func() { w.happen(e) })
 	}
 	return w
 }
@@ -144,9 +129,9 @@ func (w *World) run() {
 	for len(w.queue) > 0 && w.queue[0].kind == worldEvent && w.queue[0].due == 0 {
 		w.next().run()
 	}
-	for !w.done && w.err == nil {
+	for w.goesOn() {
 		w.startSteps()
-		if w.done || w.err != nil {
+		if !w.goesOn() {
 			return
 		}
 		e := w.next()
@@ -154,183 +139,75 @@ func (w *World) run() {
 			return
 		}
 		if e.due > w.now {
-			w.wall += e.due - w.now
+			w.set(w.wall + e.due - w.now)
 			w.now = e.due
-			w.files.Now = w.wall * 1e6
 		}
 		e.run()
 	}
+}
+
+func (w *World) goesOn() bool { return !w.done && w.tasks.Err == nil }
+
+// set sets the wall clock.
+func (w *World) set(wall int64) {
+	w.wall = wall
+	w.files.Now = wall * 1e6
 }
 
 // happen is what another participant does. What fails is skipped.
 func (w *World) happen(e *WorldEvent) {
 	switch e.Do {
 	case "create":
-		node, code := w.files.Create(e.Path, kinds[e.Type], e.To)
-		if code == "" {
-			w.setContent(node, contentOf(e.Content, 0))
+		data := contentOf(e.Content, 0)
+		if e.Type == "symlink" {
+			data = e.To
 		}
-	case "mkdir":
-		w.files.Create(e.Path, filesystem.Directory, "")
-	case "unlink":
-		w.files.Unlink(e.Path)
-	case "rmdir":
-		w.files.Rmdir(e.Path)
-	case "rename":
-		w.files.Rename(e.Path, e.To)
+		w.files.Create(e.Path, kinds[e.Type], data)
 	case "touch":
-		w.files.Utimes(e.Path, (w.wall+e.Skew)*1e6)
+		if at, code := w.files.Find(e.Path, true); code == "" {
+			w.files.SetTimes(at.Node, (w.wall+e.Skew)*1e6, w.files.Now)
+		}
 	case "jump":
-		w.wall += e.By
-		w.files.Now = w.wall * 1e6
+		w.set(w.wall + e.By)
 	case "exit":
-		delete(w.processes, e.Pid)
+		delete(w.machine.processes, strconv.Itoa(e.Pid))
+	default:
+		// It is called what the call is.
+		op, _ := sim.Find(e.Do, "")
+		w.files.Perform(&sim.Call{Op: op, Path: e.Path, Dest: e.To})
+	}
+}
+
+// happenOn makes the events happen that wait for a call.
+func (w *World) happenOn(name, path, dest string, after bool) {
+	for i := range w.scenario.World {
+		e := &w.scenario.World[i]
+		if e.On == nil || e.On.After != after || !matches(e.On.Syscall, e.On.Path, name, path, dest) {
+			continue
+		}
+		w.triggers[i]++
+		if w.triggers[i] == max(e.On.Call, 1) {
+			w.happen(e)
+		}
 	}
 }
 
 // start runs f as a task until it waits or ends.
 func (w *World) start(sync bool, f func()) {
-	t := &task{resume: make(chan struct{}), sync: sync}
-	w.tasks[t] = struct{}{}
-	go func() {
-		// Ends the task also when it is ended by runtime.Goexit.
-		defer func() {
-			if p := recover(); p != nil && w.err == nil {
-				w.err = fmt.Errorf("the program panicked: %v\n%s", p, debug.Stack())
-			}
-			delete(w.tasks, t)
-			w.parked <- struct{}{}
-		}()
-		<-t.resume
-		if !w.closed {
-			f()
-		}
-	}()
+	t := w.tasks.Start(f)
+	t.Sync = sync
 	w.resume(t)
 }
 
-func (w *World) resume(t *task) {
-	before := w.current
-	w.current = t
-	t.resume <- struct{}{}
-	<-w.parked
-	w.current = before
-}
-
-// park hands over to the world until the task is resumed. The tasks that are still
-// waiting when the run is over end here.
-func (w *World) park(t *task) {
-	w.parked <- struct{}{}
-	<-t.resume
-	if w.closed {
-		runtime.Goexit()
-	}
-}
-
-// deliver lets the world go on with what was ready before the call that was made
-// just now; the task goes on when that call is delivered.
-func (w *World) deliver() {
-	t := w.current
-	if t.sync || w.closed {
-		return
-	}
-	w.schedule(w.now, ready, func() { w.resume(t) })
-	w.park(t)
-}
-
-// close ends the tasks that still wait.
-func (w *World) close() {
-	w.closed = true
-	for len(w.tasks) > 0 {
-		for t := range w.tasks {
-			w.resume(t)
-			break
-		}
-	}
-}
+func (w *World) resume(t *sim.Task) { w.tasks.Resume(t, sim.Answer{}) }
 
 func (w *World) record(e Event) {
 	e.T = w.now
 	w.trace = append(w.trace, e)
-	if len(w.trace) > maxEvents && w.err == nil {
-		w.err = errors.New("the run does not end: more than a million events")
+	if len(w.trace) > maxEvents && w.tasks.Err == nil {
+		w.tasks.Err = errors.New("the run does not end: more than a million events")
 	}
-	if w.err != nil && w.current != nil {
+	if w.tasks.Err != nil {
 		runtime.Goexit()
 	}
-}
-
-// Compromised records that the compromise of the lock of step of was reported.
-func (w *World) Compromised(of int, err error) {
-	if !w.closed {
-		w.record(Event{Compromised: recordError(err), Of: of})
-	}
-}
-
-// Clock returns the world's clock.
-func (w *World) Clock() Clock { return (*worldClock)(w) }
-
-// A Clock is the seam between the engines and time.
-type Clock = clock.Clock
-
-type worldClock World
-
-func (c *worldClock) Now() time.Time { return time.UnixMilli(c.wall) }
-
-func (c *worldClock) set(d time.Duration, run func()) *event {
-	w := (*World)(c)
-	ms := nodetime.Delay(d).Milliseconds()
-	w.record(Event{Sys: "timer", Args: []any{ms}})
-	return w.schedule(w.now+ms, ready, run)
-}
-
-func (c *worldClock) Wait(ctx context.Context, d time.Duration) error {
-	w := (*World)(c)
-	if w.closed {
-		return errClosed
-	}
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	t := w.current
-	c.set(d, func() { w.resume(t) })
-	w.park(t)
-	return nil
-}
-
-func (c *worldClock) AfterFunc(d time.Duration, f func()) clock.Timer {
-	t := &worldTimer{clock: c, call: f}
-	t.Reset(d)
-	return t
-}
-
-// A worldTimer is a timer of the world. Its call runs in a task that is synchronous if
-// the timer was set by one that is.
-type worldTimer struct {
-	clock *worldClock
-	call  func()
-	event *event
-}
-
-func (t *worldTimer) Stop() bool {
-	inTime := t.event != nil && !t.event.stopped
-	if inTime {
-		t.event.stopped = true
-	}
-	return inTime
-}
-
-func (t *worldTimer) Reset(d time.Duration) {
-	t.Stop()
-	w := (*World)(t.clock)
-	if w.closed {
-		return
-	}
-	sync := w.current.sync
-	var e *event
-	e = t.clock.set(d, func() {
-		e.stopped = true
-		w.start(sync, t.call)
-	})
-	t.event = e
 }

@@ -7,7 +7,6 @@ import (
 	"os"
 
 	"github.com/seed-c461eb89/nodelock/conformance"
-	"github.com/seed-c461eb89/nodelock/conformance/engines"
 )
 
 // observe prints a line for each scenario of the files, in order: its recording, or
@@ -55,7 +54,7 @@ func observeOne(s *conformance.Scenario, err error) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	recording, err := engines.Run(s)
+	recording, err := conformance.Observe(s)
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/seed-c461eb89/nodelock/conformance"
-	"github.com/seed-c461eb89/nodelock/conformance/engines"
 	"github.com/seed-c461eb89/nodelock/testdata"
 )
 
@@ -146,7 +145,7 @@ func replayFile(recordings fs.FS, file string) ([]replayed, error) {
 func replayEntry(e *conformance.Entry) replayed {
 	s := e.Scenario
 	r := replayed{API: s.API, Version: s.Version, Scenario: s.Name, Covers: s.Covers, Verdict: failed}
-	got, err := engines.Run(s)
+	got, err := conformance.Observe(s)
 	if err != nil {
 		r.Error = err.Error()
 		return r

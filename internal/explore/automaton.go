@@ -1,11 +1,17 @@
 package explore
 
-import "slices"
+import (
+	"context"
+	"slices"
+
+	"github.com/seed-c461eb89/nodelock/internal/sim"
+)
 
 // An automaton is what a participant does, as far as anything has asked for it: a tree of
 // histories. It is grown by running the program.
 type automaton struct {
 	run   func(*Process)
+	who   int
 	start int64
 	root  *history
 	count uint32
@@ -23,8 +29,10 @@ type history struct {
 	event  event
 	now    int64
 
-	wants [maxTasks]want
-	tasks int
+	// wants are those of the tasks, by slot. As a rule there is one at most, for which
+	// there is room here.
+	wants []want
+	want  [1]want
 	// set is what has become of timers in the last step, and waits says that the task
 	// that made it waits now.
 	set    []timerSet
@@ -42,8 +50,8 @@ type history struct {
 
 // A want is what a task waits for.
 type want struct {
-	request request
-	live    bool
+	call sim.Call
+	live bool
 	// cancelled says that the context of a wait has ended.
 	cancelled bool
 }
@@ -53,12 +61,12 @@ type want struct {
 type event struct {
 	timer  bool
 	slot   int
-	answer answer
+	answer sim.Answer
 }
 
-func newAutomaton(run func(*Process), start int64) *automaton {
-	a := &automaton{run: run, start: start}
-	p := newProcess(run, start)
+func newAutomaton(run func(*Process), who int, start int64) *automaton {
+	a := &automaton{run: run, who: who, start: start}
+	p := newProcess(run, who, start)
 	a.root = a.record(p, nil, event{})
 	a.keep(p, a.root)
 	return a
@@ -86,13 +94,13 @@ func (a *automaton) after(h *history, e *event, now int64) *history {
 // repeat runs the program until its history is h.
 func (a *automaton) repeat(h *history) *Process {
 	if h.parent == nil {
-		return newProcess(a.run, a.start)
+		return newProcess(a.run, a.who, a.start)
 	}
 	var path []*history
 	for ; h.parent != nil; h = h.parent {
 		path = append(path, h)
 	}
-	p := newProcess(a.run, a.start)
+	p := newProcess(a.run, a.who, a.start)
 	for i := len(path) - 1; i >= 0; i-- {
 		p.step(path[i].event, path[i].now)
 	}
@@ -103,11 +111,11 @@ func (a *automaton) repeat(h *history) *Process {
 // many.
 func (a *automaton) keep(p *Process, h *history) {
 	i := slices.Index(a.processes[:], p)
-	if h.ended || p.err != nil {
+	if h.ended || p.tasks.Err != nil {
 		if i >= 0 {
 			a.processes[i] = nil
 		}
-		p.close()
+		p.tasks.Close()
 		return
 	}
 	h.process, p.at = p, h
@@ -119,7 +127,7 @@ func (a *automaton) keep(p *Process, h *history) {
 		a.oldest = (a.oldest + 1) % len(a.processes)
 		other := a.processes[i]
 		other.at.process = nil
-		other.close()
+		other.tasks.Close()
 	}
 	a.processes[i] = p
 }
@@ -129,7 +137,7 @@ func (a *automaton) close() {
 	for i, p := range a.processes {
 		if p != nil {
 			p.at.process = nil
-			p.close()
+			p.tasks.Close()
 			a.processes[i] = nil
 		}
 	}
@@ -143,18 +151,28 @@ func (a *automaton) record(p *Process, parent *history, e event) *history {
 		set: p.set, waits: -1, phase: p.believes(), rounds: p.rounds, ended: p.ended(), notes: p.notes,
 		untimed: !p.usesNow,
 	}
-	for i, t := range p.tasks {
+	last := len(p.tasks.Tasks)
+	for last > 0 && p.tasks.Tasks[last-1] == nil {
+		last--
+	}
+	if h.wants = h.want[:]; last > len(h.wants) {
+		h.wants = make([]want, last)
+	}
+	for i, t := range p.tasks.Tasks[:last] {
 		if t == nil {
 			continue
 		}
-		h.tasks = i + 1
-		h.wants[i] = want{t.request, true, t.request.call == callWait && t.ctx.Err() != nil}
+		w := &h.wants[i]
+		*w = want{call: t.Call, live: true}
+		if ctx, ok := t.Call.With.(context.Context); ok {
+			w.call.With, w.cancelled = nil, ctx.Err() != nil
+		}
 	}
-	if p.current.live && p.current.request.call == callWait {
-		h.waits = p.current.slot
+	if t := p.tasks.Current; t.Parked && t.Call.Op == sim.Wait {
+		h.waits = t.Slot
 	}
-	if p.err != nil && a.err == nil {
-		a.err = p.err
+	if p.tasks.Err != nil && a.err == nil {
+		a.err = p.tasks.Err
 	}
 	return h
 }

@@ -44,7 +44,7 @@ var (
 // not renewed, is stale.
 func (p Participant) later() Participant {
 	return Participant{p.Kind + ", later", func(process *Process) {
-		_ = process.Clock().Wait(context.Background(), staleTime+time.Second)
+		_ = process.Wait(context.Background(), staleTime+time.Second)
 		p.Run(process)
 	}}
 }
@@ -153,30 +153,25 @@ var protocols = []protocol{
 
 // lock is a Mutex that waits for the lock, and try one that does not. Parts can be left
 // out.
-func (p *protocol) lock(omit mutex.Part) Participant {
+func (p *protocol) lock(omit *lack) Participant {
 	return Participant{"Mutex" + without(omit), mutexLock(p.target, true, omit)}
 }
 
-func (p *protocol) try(omit mutex.Part) Participant {
+func (p *protocol) try(omit *lack) Participant {
 	return Participant{"Mutex" + without(omit) + ", TryLock", mutexLock(p.target, false, omit)}
 }
 
-func without(omit mutex.Part) string {
-	switch omit {
-	case mutex.Guard:
-		return " without guard"
-	case mutex.Identity:
-		return " without identity check"
-	case mutex.Claim:
-		return " without claim"
+func without(omit *lack) string {
+	if omit == nil {
+		return ""
 	}
-	return ""
+	return " without " + omit.name
 }
 
 // mutexes are the configurations of Mutexes alone: nothing is violated.
 func (p *protocol) mutexes(long bool) []Config {
-	lock, try := p.lock(0), p.try(0)
-	plain := Participant{"Mutex, plain rename", mutexOn(func(p *Process) mutex.Filesystem { return plainRename{p} }, p.target, false, 0)}
+	lock, try := p.lock(nil), p.try(nil)
+	plain := Participant{"Mutex, plain rename", mutexLock(p.target, false, plainRename)}
 	name := p.name + "-mutex-"
 	list := []Config{
 		p.configuration(name+"2", try, try).stale().stops(1, 1),
@@ -203,21 +198,21 @@ func (p *protocol) mutexes(long bool) []Config {
 // parts are situations in which a Mutex needs its parts: with the part, there are fewer
 // violations.
 func (p *protocol) parts() []struct {
-	part      mutex.Part
-	situation func(name string, omit mutex.Part) Config
+	part      *lack
+	situation func(name string, omit *lack) Config
 } {
 	return []struct {
-		part      mutex.Part
-		situation func(name string, omit mutex.Part) Config
+		part      *lack
+		situation func(name string, omit *lack) Config
 	}{
-		{mutex.Guard, func(name string, omit mutex.Part) Config {
+		{guard, func(name string, omit *lack) Config {
 			return p.configuration(name, p.try(omit), p.try(omit), p.try(omit)).stale()
 		}},
-		{mutex.Identity, func(name string, omit mutex.Part) Config {
+		{identity, func(name string, omit *lack) Config {
 			return p.configuration(name, p.lock(omit), p.lock(omit).later()).stops(0, 1)
 		}},
 		// The claim is for those who know no guard.
-		{mutex.Claim, func(name string, omit mutex.Part) Config {
+		{claim, func(name string, omit *lack) Config {
 			return p.configuration(name, p.try(omit), p.node[0]).stale()
 		}},
 	}
@@ -242,7 +237,7 @@ func (p *protocol) incomplete() []Config {
 func (p *protocol) withNode() []Config {
 	var list []Config
 	for i, node := range p.node {
-		c := p.configuration(fmt.Sprintf("%s-mutex-node-%d", p.name, i+1), p.try(0), node).stale()
+		c := p.configuration(fmt.Sprintf("%s-mutex-node-%d", p.name, i+1), p.try(nil), node).stale()
 		c.Expect = []Invariant{LiveLocksAreSafe, NoFalseOwner}
 		if i == 0 {
 			c.Expect = append(c.Expect, NothingStranded)

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/seed-c461eb89/nodelock/internal/mutex"
 )
 
 var update = flag.Bool("update", false, "write the recorded counterexamples anew")
@@ -72,7 +70,7 @@ func TestConfigurations(t *testing.T) {
 func TestParts(t *testing.T) {
 	for _, p := range protocols {
 		for _, part := range p.parts() {
-			violated := func(omit mutex.Part) (list []Invariant) {
+			violated := func(omit *lack) (list []Invariant) {
 				c := part.situation(p.name, omit)
 				found, err := c.tally()
 				if err != nil {
@@ -86,9 +84,9 @@ func TestParts(t *testing.T) {
 				return list
 			}
 			t.Run(p.name+strings.ReplaceAll(without(part.part), " ", "-"), func(t *testing.T) {
-				with, lacking := violated(0), violated(part.part)
+				with, lacking := violated(nil), violated(part.part)
 				t.Logf("with it: %v; without: %v", with, lacking)
-				if part.part != mutex.Claim && len(with) > 0 {
+				if part.part != claim && len(with) > 0 {
 					t.Errorf("violated in spite of it: %v", with)
 				}
 				for _, i := range lacking {

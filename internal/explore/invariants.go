@@ -21,15 +21,17 @@ func (v violations) victims(i Invariant) uint16 {
 
 func (v violations) has(i Invariant) bool { return v.victims(i) != 0 }
 
-// lock returns what is at the lock's path; its Kind is Other if nothing is. Who owns it
-// is judged by who made it, which no participant can see.
-func (w *world) lock(s *state) sim.Node {
+// lock returns what is at the lock's path; it is not in use if nothing is. Who owns it is
+// judged by who made it, which no participant can see.
+func (w *world) lock(s *state) *sim.Node {
 	at := s.files.Lookup(0, w.config.Lock)
 	if at.Node == sim.None {
-		return sim.Node{}
+		return &nothing
 	}
-	return s.files.Nodes[at.Node]
+	return &s.files.Nodes[at.Node]
 }
+
+var nothing sim.Node
 
 // harm says what a call of who's has done to the lock that was there before.
 func (w *world) harm(s *state, before *sim.Node, who int) violations {
@@ -38,7 +40,7 @@ func (w *world) harm(s *state, before *sim.Node, who int) violations {
 		return 0
 	}
 	after := w.lock(s)
-	if after == *before || after.Used && after.ID == before.ID && after.Mtime == before.Mtime && after.Ctime == before.Ctime {
+	if *after == *before || after.Used && after.ID == before.ID && after.Mtime == before.Mtime && after.Ctime == before.Ctime {
 		return 0
 	}
 	p := &s.parts[owner]
@@ -64,12 +66,12 @@ func (w *world) check(s *state) (found violations) {
 		owner = int(lock.Maker()) - 1
 	}
 	if owner >= 0 {
-		if p := &s.parts[owner]; !p.late && p.active() && w.age(s, &lock) > w.stale {
+		if p := &s.parts[owner]; !p.late && p.active() && w.age(s, lock) > w.stale {
 			p.late = true
 		}
 	}
 	var holders violations
-	for who := range s.parts {
+	for who := range s.parts[:s.count] {
 		p := &s.parts[who]
 		if !p.active() || p.late || p.history.phase != Holding {
 			continue
@@ -88,7 +90,7 @@ func (w *world) check(s *state) (found violations) {
 // stranded says whether something is left in a state in which nothing can happen any
 // more, and if so what.
 func (w *world) stranded(s *state, scratch *state) string {
-	for who := range s.parts {
+	for who := range s.parts[:s.count] {
 		if s.parts[who].active() {
 			return name(who) + " waits for ever"
 		}
@@ -125,7 +127,7 @@ var strandedViolation = violated(NothingStranded, nextActor)
 // lock.
 func (w *world) nextAcquires(s *state) bool {
 	if w.automata[nextActor] == nil {
-		w.automata[nextActor] = newAutomaton(w.config.Next.Run, epoch)
+		w.automata[nextActor] = newAutomaton(w.config.Next.Run, nextActor, epoch)
 	}
 	s.crashes, s.pauses = 0, 0
 	w.enter(s, nextActor)

@@ -136,7 +136,7 @@ func newWorld(c *Config) *world {
 		s.files.SetTimes(node, s.files.Now-c.Old.Nanoseconds(), s.files.Now-c.Old.Nanoseconds())
 	}
 	for i, p := range c.Participants {
-		w.automata[i] = newAutomaton(p.Run, epoch)
+		w.automata[i] = newAutomaton(p.Run, i, epoch)
 		w.enter(s, i)
 	}
 	return w
@@ -162,6 +162,7 @@ func (w *world) err() error {
 
 // enter lets a participant begin.
 func (w *world) enter(s *state, who int) {
+	s.count = max(s.count, who+1)
 	p := &s.parts[who]
 	*p = part{present: true, history: w.automata[who].root}
 	p.settle(s.now)
@@ -177,7 +178,7 @@ func (p *part) settle(now int64) {
 		}
 	}
 	if h.waits >= 0 {
-		p.waits[h.waits] = now + h.wants[h.waits].request.ms
+		p.waits[h.waits] = now + h.wants[h.waits].call.N/1e6
 	}
 }
 
@@ -187,13 +188,13 @@ func (p *part) runnable(task int, now int64) bool {
 	if !want.live {
 		return false
 	}
-	return want.request.call != callWait || want.cancelled || p.waits[task] <= now
+	return want.call.Op != sim.Wait || want.cancelled || p.waits[task] <= now
 }
 
 // moves lists what can happen next.
 func (w *world) moves(s *state, list []move) []move {
 	busy := false
-	for who := range s.parts {
+	for who := range s.parts[:s.count] {
 		p := &s.parts[who]
 		if !p.active() {
 			continue
@@ -204,7 +205,7 @@ func (w *world) moves(s *state, list []move) []move {
 			}
 			continue
 		}
-		for i := range p.history.wants[:p.history.tasks] {
+		for i := range p.history.wants {
 			if p.runnable(i, s.now) {
 				busy = true
 				list = append(list, move{moveTask, uint8(who), uint8(i)})
@@ -224,7 +225,7 @@ func (w *world) moves(s *state, list []move) []move {
 	}
 	// What stops a participant comes last, so that searches look at calm schedules first.
 	if s.crashes > 0 || s.pauses > 0 {
-		for who := range s.parts {
+		for who := range s.parts[:s.count] {
 			p := &s.parts[who]
 			if !p.active() {
 				continue
@@ -265,15 +266,15 @@ func (w *world) nextTime(s *state) int64 {
 			next = at
 		}
 	}
-	for who := range s.parts {
+	for who := range s.parts[:s.count] {
 		p := &s.parts[who]
 		switch {
 		case !p.active():
 		case p.pausedAt != 0:
 			due(p.pausedAt + w.sleep)
 		default:
-			for i := range p.history.wants[:p.history.tasks] {
-				if want := &p.history.wants[i]; want.live && want.request.call == callWait {
+			for i := range p.history.wants {
+				if want := &p.history.wants[i]; want.live && want.call.Op == sim.Wait {
 					due(p.waits[i])
 				}
 			}
@@ -287,10 +288,10 @@ func (w *world) nextTime(s *state) int64 {
 
 // An action is what a move was, for transcripts.
 type action struct {
-	now     int64
-	request request
-	answer  answer
-	notes   []string
+	now    int64
+	call   sim.Call
+	answer sim.Answer
+	notes  []string
 }
 
 // play makes a move, and returns the invariants that it violates.
@@ -316,19 +317,19 @@ func (w *world) play(s *state, m move, what *action) violations {
 	case moveTask:
 		h := p.history
 		e := event{slot: int(m.slot)}
-		r := &h.wants[m.slot].request
-		switch r.call {
-		case callWait:
+		call := &h.wants[m.slot].call
+		switch call.Op {
+		case sim.Wait:
 			p.waits[m.slot] = 0
-		case callSection:
+		case sim.Yield:
 		default:
-			before := w.lock(s)
+			before := *w.lock(s)
 			s.files.Actor = m.who + 1
-			e.answer = perform(&s.files, r)
+			e.answer = s.files.Perform(call)
 			found = w.harm(s, &before, int(m.who))
 		}
 		if what != nil {
-			what.request, what.answer = *r, e.answer
+			what.call, what.answer = *call, e.answer
 		}
 		w.advance(s, int(m.who), &e, what)
 	}

@@ -4,92 +4,76 @@ import (
 	"context"
 	"time"
 
-	"github.com/seed-c461eb89/nodelock/internal/exithook"
-	"github.com/seed-c461eb89/nodelock/internal/filesystem"
 	"github.com/seed-c461eb89/nodelock/internal/mutex"
+	"github.com/seed-c461eb89/nodelock/internal/sim"
 )
-
-// The methods that follow are those of the mutexes' filesystem.
-
-// TryGuard opens the directory and locks it in one step: nobody can tell that it was
-// opened before.
-func (p *Process) TryGuard(directory string) (filesystem.Handle, error) {
-	a := p.ask(request{call: callTryGuard, path: directory})
-	switch a.code {
-	case "":
-		return a.handle, nil
-	case "EAGAIN":
-		return 0, filesystem.ErrGuarded
-	}
-	return 0, p.failed(a.code, request{call: callTryGuard, path: directory})
-}
-
-// Unguard ends the guard.
-func (p *Process) Unguard(h filesystem.Handle) error {
-	_, err := p.call(request{call: callUnguard, handle: h})
-	return err
-}
-
-// Pin opens what is at path.
-func (p *Process) Pin(path string) (filesystem.Handle, error) { return p.open(callPin, path) }
-
-// PinDirectory opens the directory at path.
-func (p *Process) PinDirectory(path string) (filesystem.Handle, error) {
-	return p.open(callPin, path)
-}
-
-// FstatIdentity describes and identifies what h has open.
-func (p *Process) FstatIdentity(h filesystem.Handle) (filesystem.Stat, filesystem.Identity, error) {
-	return p.identity(request{call: callFstat, handle: h})
-}
-
-// LstatIdentity describes and identifies what is at path.
-func (p *Process) LstatIdentity(path string) (filesystem.Stat, filesystem.Identity, error) {
-	return p.identity(request{call: callLstat, path: path})
-}
-
-func (p *Process) identity(r request) (filesystem.Stat, filesystem.Identity, error) {
-	a, err := p.call(r)
-	if err != nil {
-		return filesystem.Stat{}, filesystem.Identity{}, err
-	}
-	return statOf(&a), filesystem.Identity{File: [2]uint64{uint64(a.inode)}}, nil
-}
-
-// Futimes touches what h has open.
-func (p *Process) Futimes(h filesystem.Handle, ms int64) error {
-	_, err := p.call(request{call: callFutimes, handle: h, ms: ms})
-	return err
-}
-
-// RenameNoReplace renames, and replaces nothing.
-func (p *Process) RenameNoReplace(from, to string) error {
-	_, err := p.call(request{call: callRenameNoReplace, path: from, dest: to})
-	return err
-}
 
 // The options of the mutexes. Settle is what the public packages have.
 var mutexOptions = mutex.Options{
 	Stale: staleTime, Update: staleTime / 2, Poll: staleTime / 2, Settle: 5 * time.Millisecond,
 }
 
-// plainRename is a filesystem that cannot rename without replacing.
-type plainRename struct{ *Process }
-
-func (p plainRename) RenameNoReplace(from, to string) error {
-	return p.failed("EINVAL", request{call: callRenameNoReplace, path: from, dest: to})
+// A lack is a part that an engine has to do without, because its calls are answered in
+// another way.
+type lack struct {
+	name    string
+	without func(do answers) answers
 }
 
-// mutexLock is a program that locks with a Mutex, waiting or not.
-func mutexLock(t mutex.Target, wait bool, omit mutex.Part) func(*Process) {
-	return mutexOn(func(p *Process) mutex.Filesystem { return p }, t, wait, omit)
+// answers is how a System is answered.
+type answers = func(sim.Call) sim.Answer
+
+// The parts of the Mutexes' promises, and what a system may lack.
+var (
+	guard = &lack{"guard", func(do answers) answers {
+		return refuse(do, "ENOTSUP", func(c *sim.Call) bool { return c.Op == sim.TryGuard })
+	}}
+	// identity: whatever is at a path is what the process has had open last.
+	identity = &lack{"identity check", func(do answers) answers {
+		var known sim.Answer
+		return func(c sim.Call) sim.Answer {
+			a := do(c)
+			switch {
+			case a.Code != "":
+			case c.Op == sim.Fstat:
+				known = a
+			case c.Op == sim.Lstat:
+				a.Identity, a.Mtime = known.Identity, known.Mtime
+			}
+			return a
+		}
+	}}
+	// claim: a lock can have no name but its own.
+	claim = &lack{"claim", func(do answers) answers {
+		return refuse(do, "ENOSYS", func(c *sim.Call) bool {
+			return (c.Op == sim.RenameNoReplace || c.Op == sim.Link) && c.Path == "/"+lockPath
+		})
+	}}
+	plainRename = &lack{"plain rename", func(do answers) answers {
+		return refuse(do, "EINVAL", func(c *sim.Call) bool { return c.Op == sim.RenameNoReplace })
+	}}
+)
+
+// refuse fails the calls that are, before anybody else hears of them.
+func refuse(do answers, code string, is func(*sim.Call) bool) answers {
+	return func(c sim.Call) sim.Answer {
+		if is(&c) {
+			return sim.Answer{Code: code}
+		}
+		return do(c)
+	}
 }
 
-func mutexOn(files func(*Process) mutex.Filesystem, t mutex.Target, wait bool, omit mutex.Part) func(*Process) {
+// mutexLock is a program that locks with a Mutex, waiting or not, and does without some
+// part.
+func mutexLock(t mutex.Target, wait bool, omit *lack) func(*Process) {
 	return func(p *Process) {
-		e := mutex.New(files(p), p.Clock(), exithook.None{})
+		s := p.System
+		if omit != nil {
+			s.Do = omit.without(s.Do)
+		}
+		e := mutex.New(s, s, s)
 		e.Random = func() float64 { return 1 }
-		e.Omit = omit
 		m := e.Mutex(t, mutexOptions)
 		p.Contend()
 		lock := m.TryLock

@@ -3,7 +3,6 @@ package explore
 import (
 	"context"
 
-	"github.com/seed-c461eb89/nodelock/internal/exithook"
 	"github.com/seed-c461eb89/nodelock/internal/lockfile"
 	"github.com/seed-c461eb89/nodelock/internal/properlockfile"
 )
@@ -18,7 +17,7 @@ const (
 // releases it.
 func properLockfile(o properlockfile.Options) func(*Process) {
 	return func(p *Process) {
-		e := properlockfile.New(p, p.Clock(), exithook.None{})
+		e := properlockfile.New(p.System, p.System, p.System)
 		p.Contend()
 		o := o
 		o.OnCompromised = p.Lose
@@ -37,7 +36,7 @@ func properLockfile(o properlockfile.Options) func(*Process) {
 // lockSync.
 func lockfileLock(sync bool, o lockfile.Options) func(*Process) {
 	return func(p *Process) {
-		e := lockfile.New(p, p.Clock(), exithook.None{}, lockfile.Ctime)
+		e := lockfile.New(p.System, p.System, p.System, lockfile.Ctime)
 		p.Contend()
 		o := o
 		var err error
@@ -64,7 +63,7 @@ func lockfileLock(sync bool, o lockfile.Options) func(*Process) {
 // lockfileUnlock is a program that releases the lock that is there in the beginning: it
 // is its owner, who took his time.
 func lockfileUnlock(p *Process) {
-	e := lockfile.New(p, p.Clock(), exithook.None{}, lockfile.Ctime)
+	e := lockfile.New(p.System, p.System, p.System, lockfile.Ctime)
 	p.Release()
 	p.End(e.Unlock(lockPath))
 }

@@ -11,7 +11,7 @@ func Protection() (string, error) {
 	b.WriteString("|---|---|---|---|---|---|\n")
 	for i := range protocols {
 		p := &protocols[i]
-		members := append([]member{{p.lock(0), p.try(0)}}, nodeMembers(p)...)
+		members := append([]member{{p.lock(nil), p.try(nil)}}, nodeMembers(p)...)
 		for _, one := range members {
 			for _, other := range members {
 				row, err := p.row(one, other)
@@ -52,7 +52,7 @@ func (p *protocol) row(one, other member) (string, error) {
 	} {
 		var harm [invariants]bool
 		for _, c := range situations {
-			c.Next = p.lock(0)
+			c.Next = p.lock(nil)
 			victim := 0
 			if c.Name == "sleeper" {
 				victim = 1

@@ -85,8 +85,8 @@ func (w *world) visit(result *Result) (*tally, error) {
 		count(w.play(&g.state, m, nil))
 		result.Steps++
 		g.key = g.state.hash()
-		if i, ok := seen.find(g.key); ok {
-			f.schedules += seen.values[i]
+		if p := seen.find(g.key); p.key == g.key {
+			f.schedules += p.value
 			continue
 		}
 		g.next, g.schedules = 0, 0

@@ -73,7 +73,7 @@ func TestAutomaton(t *testing.T) {
 					p := a.repeat(h)
 					again := *a
 					got := again.record(p, h.parent, h.event)
-					p.close()
+					p.tasks.Close()
 					got.id, got.next, got.process = h.id, h.next, h.process
 					if !reflect.DeepEqual(got.wants, h.wants) || got.phase != h.phase || got.ended != h.ended ||
 						!reflect.DeepEqual(got.set, h.set) || !reflect.DeepEqual(got.notes, h.notes) || got.untimed != h.untimed {
@@ -155,7 +155,7 @@ func TestPrograms(t *testing.T) {
 		t.Errorf("a panic is reported as %v", err)
 	}
 	c = files("polls", Participant{"one that polls for ever", func(p *Process) {
-		for p.Clock().Wait(t.Context(), staleTime) == nil {
+		for p.Wait(t.Context(), staleTime) == nil {
 		}
 	}})
 	r, err := c.Explore()

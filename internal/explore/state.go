@@ -13,8 +13,10 @@ const maxParticipants = 10
 type state struct {
 	files sim.Tree
 	// now is in milliseconds since 1970.
-	now     int64
+	now int64
+	// The first count of the parts are there.
 	parts   [maxParticipants]part
+	count   int
 	crashes int8 // that can still happen
 	pauses  int8
 }
@@ -37,7 +39,8 @@ type part struct {
 
 func (s *state) copyFrom(o *state) {
 	s.files.CopyFrom(&o.files)
-	s.now, s.parts, s.crashes, s.pauses = o.now, o.parts, o.crashes, o.pauses
+	s.now, s.count, s.crashes, s.pauses = o.now, o.count, o.crashes, o.pauses
+	copy(s.parts[:o.count], o.parts[:o.count])
 }
 
 // active reports whether the participant may do something, now or later.
@@ -76,7 +79,7 @@ const (
 	tagWait
 	tagTimer
 	tagNode
-	tagNodeTimes
+	tagNodeData
 	tagEntry
 	tagHandle
 )
@@ -87,7 +90,7 @@ const (
 func (s *state) hash() sum {
 	var h sum
 	h.add(tagClock, uint64(s.now), uint64(s.crashes), uint64(s.pauses))
-	for i := range s.parts {
+	for i := range s.parts[:s.count] {
 		p := &s.parts[i]
 		if !p.present {
 			continue
@@ -121,8 +124,10 @@ func (s *state) hash() sum {
 	for i := range f.Nodes {
 		n := &f.Nodes[i]
 		if n.Used {
-			h.add(tagNode|uint64(i), uint64(n.ID)<<8|uint64(n.Kind), uint64(n.Nlink), uint64(n.Locked))
-			h.add(tagNodeTimes|uint64(i), uint64(n.Mtime), uint64(n.Ctime), 0)
+			h.add(tagNode|uint64(n.ID)<<16|uint64(i)<<8|uint64(n.Kind), uint64(n.Nlink)<<32|uint64(n.Locked), uint64(n.Mtime), uint64(n.Ctime))
+			if n.Data != "" {
+				h.add(tagNodeData|uint64(i), hashString(n.Data), 0, 0)
+			}
 		}
 	}
 	for i := range f.Entries {
@@ -131,48 +136,47 @@ func (s *state) hash() sum {
 	}
 	for i := range f.Handles {
 		o := &f.Handles[i]
-		h.add(tagHandle, uint64(o.Number), uint64(o.Node), 0)
+		h.add(tagHandle, uint64(o.Number), uint64(o.Node), uint64(o.At))
 	}
 	return h
 }
 
 // A table maps the hashes of states to a number each.
 type table struct {
-	keys   []sum
-	values []float64
+	places []place
 	count  int
 }
 
-// find returns the place of a key, and whether it is there.
-func (t *table) find(key sum) (int, bool) {
-	if t.count*4 >= len(t.keys)*3 {
+type place struct {
+	key   sum
+	value float64
+}
+
+// find returns the place of a key, which has another key if it is not there.
+func (t *table) find(key sum) *place {
+	if t.count*4 >= len(t.places)*3 {
 		t.grow()
 	}
-	mask := len(t.keys) - 1
+	mask := len(t.places) - 1
 	for i := int(key.a) & mask; ; i = (i + 1) & mask {
-		switch t.keys[i] {
-		case key:
-			return i, true
-		case sum{}:
-			return i, false
+		if p := &t.places[i]; p.key == key || p.key == (sum{}) {
+			return p
 		}
 	}
 }
 
 // insert enters a key that is not there.
 func (t *table) insert(key sum, value float64) {
-	i, _ := t.find(key)
-	t.keys[i], t.values[i] = key, value
+	*t.find(key) = place{key, value}
 	t.count++
 }
 
 func (t *table) grow() {
-	old := *t
-	size := max(1<<12, 2*len(old.keys))
-	t.keys, t.values, t.count = make([]sum, size), make([]float64, size), 0
-	for i, key := range old.keys {
-		if key != (sum{}) {
-			t.insert(key, old.values[i])
+	old := t.places
+	t.places, t.count = make([]place, max(1<<12, 4*len(old))), 0
+	for _, p := range old {
+		if p.key != (sum{}) {
+			t.insert(p.key, p.value)
 		}
 	}
 }

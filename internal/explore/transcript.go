@@ -3,6 +3,11 @@ package explore
 import (
 	"fmt"
 	"strings"
+	"time"
+
+	"github.com/seed-c461eb89/nodelock/internal/filesystem"
+	"github.com/seed-c461eb89/nodelock/internal/nodetime"
+	"github.com/seed-c461eb89/nodelock/internal/sim"
 )
 
 // Transcript plays a schedule and writes down what happens, one line for each step: when,
@@ -50,7 +55,7 @@ func (c *Config) Transcript(schedule string) (string, error) {
 		found := w.play(&s, m, &what)
 		switch who := int(m.who); m.kind {
 		case moveTask:
-			line(who, what.request.describe(&what.answer, s.now))
+			line(who, describe(&what.call, &what.answer, s.now))
 		case moveTimer:
 			line(who, "timer")
 		case moveCrash:
@@ -73,4 +78,57 @@ func (c *Config) Transcript(schedule string) (string, error) {
 		}
 	}
 	return b.String(), w.err()
+}
+
+// describe writes down a call and what came of it.
+func describe(c *sim.Call, a *sim.Answer, now int64) string {
+	var b strings.Builder
+	b.WriteString(c.Op.Name())
+	switch c.Op.Paths() {
+	case 2:
+		b.WriteString(" " + shown(c.Path) + " -> " + shown(c.Dest))
+	case 1:
+		b.WriteString(" " + shown(c.Path))
+	}
+	if c.Op.OnHandle() {
+		fmt.Fprintf(&b, " #%d", c.Handle)
+	}
+	switch c.Op {
+	case sim.Wait:
+		fmt.Fprintf(&b, " %d ms: over", c.N/1e6)
+		return b.String()
+	case sim.Yield:
+		return b.String()
+	case sim.Utimes, sim.Futimes:
+		b.WriteString(" to " + ago(c.N, now))
+	}
+	switch {
+	case a.Code != "":
+		b.WriteString(": " + a.Code)
+	case a.Handle != 0:
+		fmt.Fprintf(&b, ": #%d", a.Handle)
+	case a.Type != filesystem.Other:
+		fmt.Fprintf(&b, ": modified %s, changed %s",
+			ago(nodetime.Milliseconds(time.Unix(0, a.Mtime)), now), ago(nodetime.Milliseconds(time.Unix(0, a.Ctime)), now))
+	default:
+		b.WriteString(": ok")
+	}
+	return b.String()
+}
+
+func ago(ms, now int64) string {
+	switch {
+	case ms == now:
+		return "now"
+	case ms < now:
+		return fmt.Sprintf("%d ms ago", now-ms)
+	}
+	return fmt.Sprintf("%d ms ahead", ms-now)
+}
+
+func shown(path string) string {
+	if path == "/" {
+		return path
+	}
+	return strings.TrimPrefix(path, "/")
 }

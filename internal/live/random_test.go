@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"github.com/seed-c461eb89/nodelock/conformance"
-	"github.com/seed-c461eb89/nodelock/conformance/engines"
 )
 
 var (
@@ -93,7 +92,7 @@ func compareWithNode(t *testing.T, l *Harness, scenarios []json.RawMessage) {
 		if err := json.Unmarshal(scenarios[i], s); err != nil {
 			t.Fatal(err)
 		}
-		got, err := engines.Run(s)
+		got, err := conformance.Observe(s)
 		if err != nil {
 			t.Errorf("%v\n%s", err, scenarios[i])
 			continue

@@ -4,16 +4,14 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/seed-c461eb89/nodelock/compat/nodeerror"
-	"github.com/seed-c461eb89/nodelock/internal/clock"
-	"github.com/seed-c461eb89/nodelock/internal/exithook"
 	"github.com/seed-c461eb89/nodelock/internal/filesystem"
-	"github.com/seed-c461eb89/nodelock/internal/nodetime"
 	"github.com/seed-c461eb89/nodelock/internal/sim"
 )
 
@@ -24,19 +22,19 @@ import (
 
 // A table is where the two meet.
 type table struct {
-	files    *sim.Tree
-	contents map[uint32][]byte
-	now      int64 // ms since 1970
-	script   []int // what to do at each call
-	open     []int // how many ways there were to go on, at each call
-	left     int   // how often a participant may still be left
-	players  []*player
-	history  []string
-	drawn    uint64
+	files   *sim.Tree
+	now     int64 // ms since 1970
+	script  []int // what to do at each call
+	open    []int // how many ways there were to go on, at each call
+	left    int   // how often a participant may still be left
+	players []*player
+	history []string
+	drawn   uint64
 }
 
 // A player is a participant: its seams, and the goroutine that it runs in.
 type player struct {
+	sim.System
 	*table
 	name  string
 	plain bool
@@ -122,128 +120,40 @@ func (p *player) stop() {
 	<-p.turn
 }
 
-func (p *player) did(call, path, code string) error {
-	p.history = append(p.history, fmt.Sprintf("%s: %s(%s) %s", p.name, call, strings.TrimPrefix(path, "/w/"), code))
-	if code == "" {
-		return nil
+// do answers a call. What does not concern the other is no place to stop.
+func (p *player) do(c sim.Call) (a sim.Answer) {
+	switch c.Op {
+	case sim.Now:
+		a.N = p.now * 1e6
+	case sim.Wait:
+		p.due = p.now + c.N/1e6
+		p.stop()
+	case sim.Hostname:
+		a.Data = "here"
+	case sim.Pid:
+		a.N = 1
+	case sim.Random:
+		p.drawn++
+		a.Data = string(binary.BigEndian.AppendUint32(nil, uint32(p.drawn)))
+	case sim.Fraction:
+		a.N = int64(math.Float64bits(0.5))
+	case sim.SetTimer, sim.StopTimer, sim.Begin, sim.TryBegin, sim.End, sim.Kill: // both live
+	case sim.Realpath, sim.Resolve:
+		a.Data = c.Path
+	case sim.RenameNoReplace:
+		if p.plain {
+			return sim.Answer{Code: "EINVAL"}
+		}
+		fallthrough
+	default:
+		if c.Op != sim.Close && c.Op != sim.Fstat {
+			p.stop()
+		}
+		a = p.files.Perform(&c)
+		p.history = append(p.history, fmt.Sprintf("%s: %s(%s) %s", p.name, c.Op.Name(), strings.TrimPrefix(c.Path, "/w/"), a.Code))
 	}
-	return &nodeerror.Error{Code: code, Syscall: call, Path: path}
+	return a
 }
-
-func (p *player) OpenTruncate(path string) (filesystem.Handle, error) {
-	p.stop()
-	h, code := p.files.OpenExclusive(path) // no name is used twice here
-	return h, p.did("create", path, code)
-}
-
-func (p *player) Write(h filesystem.Handle, data []byte) error {
-	p.stop()
-	p.contents[p.files.Nodes[p.files.Open(h).Node].ID] = data
-	return p.did("write", p.files.Open(h).Path, "")
-}
-
-func (p *player) OpenNoFollow(path string) (filesystem.Handle, error) {
-	p.stop()
-	h, code := p.files.OpenRead(path)
-	return h, p.did("open", path, code)
-}
-
-func (p *player) Read(h filesystem.Handle, _ int) ([]byte, error) {
-	p.stop()
-	return p.contents[p.files.Nodes[p.files.Open(h).Node].ID], p.did("read", p.files.Open(h).Path, "")
-}
-
-// What follows does not concern the other, so it is no place to stop.
-
-func (p *player) Close(h filesystem.Handle) error {
-	p.files.Close(h)
-	return nil
-}
-
-func (p *player) Fstat(h filesystem.Handle) (filesystem.Stat, error) {
-	return statOf(&p.files.Nodes[p.files.Open(h).Node]), nil
-}
-
-func (p *player) Kill(int) error { return nil } // both live
-
-func statOf(n *sim.Node) filesystem.Stat {
-	return filesystem.Stat{Type: n.Kind, ModTime: time.Unix(0, n.Mtime)}
-}
-
-func (p *player) Lstat(path string) (filesystem.Stat, error) {
-	p.stop()
-	at, code := p.files.Find(path, false)
-	if code != "" {
-		return filesystem.Stat{}, p.did("lstat", path, code)
-	}
-	return statOf(&p.files.Nodes[at.Node]), p.did("lstat", path, "")
-}
-
-func (p *player) Unlink(path string) error {
-	p.stop()
-	return p.did("unlink", path, p.files.Unlink(path))
-}
-
-func (p *player) Link(from, to string) error {
-	p.stop()
-	return p.did("link", from, p.files.Link(from, to))
-}
-
-func (p *player) Rename(from, to string) error {
-	p.stop()
-	return p.did("rename", from, p.files.Rename(from, to))
-}
-
-func (p *player) RenameNoReplace(from, to string) error {
-	if p.plain {
-		return &nodeerror.Error{Code: "EINVAL", Syscall: "rename"}
-	}
-	p.stop()
-	return p.did("renameNoReplace", from, p.files.RenameNoReplace(from, to))
-}
-
-func (p *player) Mkdir(path string) error {
-	p.stop()
-	_, code := p.files.Create(path, filesystem.Directory, "")
-	return p.did("mkdir", path, code)
-}
-
-func (p *player) Rmdir(path string) error {
-	p.stop()
-	return p.did("rmdir", path, p.files.Rmdir(path))
-}
-
-func (p *player) Readdir(path string) ([]string, error) {
-	p.stop()
-	names, code := p.files.Readdir(path)
-	return names, p.did("readdir", path, code)
-}
-
-func (p *player) Utimes(path string, ms int64) error {
-	p.stop()
-	return p.did("utimes", path, p.files.Utimes(path, nodetime.Stored(ms).UnixNano()))
-}
-
-func (p *player) Realpath(path string) (string, error) { return path, nil }
-func (p *player) Resolve(path string) (string, error)  { return path, nil }
-func (p *player) Hostname() (string, error)            { return "here", nil }
-func (p *player) Pid() int                             { return 1 }
-func (p *player) Fraction() float64                    { return 0.5 }
-
-func (p *player) Random(b []byte) {
-	p.drawn++
-	binary.BigEndian.PutUint32(b, uint32(p.drawn))
-}
-
-func (p *player) Now() time.Time { return time.UnixMilli(p.now) }
-
-func (p *player) Wait(_ context.Context, d time.Duration) error {
-	p.due = p.now + nodetime.Delay(d).Milliseconds()
-	p.stop()
-	return nil
-}
-
-func (p *player) AfterFunc(time.Duration, func()) clock.Timer { return noTimer{} }
 
 // palee is an acquisition as PALEE makes it: it never looks whether it is alone.
 func (a *attempt) palee() (outcome, error) {
@@ -288,7 +198,7 @@ const (
 func play(t *testing.T, kinds [2]string, start string, script []int, left int, verify bool) *table {
 	t.Helper()
 	tab := &table{
-		files: sim.New("/w", 1, 0), contents: map[uint32][]byte{}, now: 1700000000000,
+		files: sim.New("/w", 1, 0), now: 1700000000000,
 		script: script, left: left,
 	}
 	const dir = "/w/a.lockdir"
@@ -315,12 +225,13 @@ func play(t *testing.T, kinds [2]string, start string, script []int, left int, v
 	}
 	for i, kind := range kinds {
 		p := &player{table: tab, name: string(rune('A' + i)), plain: kind != publishes, turn: make(chan struct{}), yield: make(chan struct{})}
+		p.Do = p.do
 		options, err := Options{}.withDefaults(POSIX())
 		if err != nil {
 			t.Fatal(err)
 		}
 		options.Hostname = "here"
-		lock := &Lock{Engine: New(p, p, p, POSIX(), exithook.None{}), options: options, target: "a", dir: dir}
+		lock := &Lock{Engine: New(p, p, p, POSIX(), p), options: options, target: "a", dir: dir}
 		tab.players = append(tab.players, p)
 		go func() {
 			<-p.turn
@@ -404,9 +315,14 @@ func TestTwoHoldersWithPALEE(t *testing.T) {
 	}
 }
 
+func (t *table) names(path string) []string {
+	a := t.files.Perform(&sim.Call{Op: sim.Readdir, Path: path})
+	return a.Names()
+}
+
 // problem says what is wrong at the end of a schedule.
 func (t *table) problem(kinds [2]string) string {
-	names, _ := t.files.Readdir("/w/a.lockdir")
+	names := t.names("/w/a.lockdir")
 	records := slices.DeleteFunc(names, func(name string) bool { return !isRecordName(name) })
 	holders := 0
 	for _, p := range t.players {
@@ -422,8 +338,7 @@ func (t *table) problem(kinds [2]string) string {
 	case holders == 0 && len(records) > 0 && !slices.Contains(kinds[:], palee):
 		return fmt.Sprintf("nobody holds the lock, and there is %v", records)
 	}
-	beside, _ := t.files.Readdir("/w")
-	for _, name := range beside {
+	for _, name := range t.names("/w") {
 		if name != "a.lockdir" {
 			return name + " was left"
 		}

@@ -1,34 +1,34 @@
-// Package sim is a POSIX filesystem in memory, for the virtual worlds in which
-// engines are checked.
-//
-// A Tree is a value that can be copied at any moment (see [Tree.CopyFrom]), so that a run
-// can be continued in more than one way. Beside what a program can see of files, it
-// keeps what no program can: who made a file and who put a name where it is.
-//
-// Methods return the code of what went wrong, or "". Times are nanoseconds since 1970.
 package sim
 
 import (
+	"cmp"
+	"path"
 	"slices"
 	"strings"
 
 	"github.com/seed-c461eb89/nodelock/internal/filesystem"
+	"github.com/seed-c461eb89/nodelock/internal/nodetime"
 )
 
 // Limits of a Linux system.
 const (
-	MaxName  = 255
+	maxName  = 255
 	maxPath  = 4095
 	maxLinks = 40
 )
 
-// A Tree is a filesystem. Now is its clock, and Grain the precision of its file times.
+// A Tree is a POSIX filesystem in memory. It is a value that can be copied at any moment
+// (see [Tree.CopyFrom]), so that a run can be continued in more than one way. Beside what
+// a program can see of files, it keeps what no program can: who made a file and who put a
+// name where it is.
+//
+// Methods return the code of what went wrong, or "". Times are in ns since 1970.
 type Tree struct {
 	// Root is where the files are: an absolute path that begins with it leads to them,
-	// and any other absolute path nowhere.
-	Root  string
-	Grain int64
-	Now   int64
+	// and any other absolute path nowhere. It is the working directory, too.
+	Root string
+	// Now is the clock, and Grain the precision of file times.
+	Grain, Now int64
 	// Actor is who makes the calls.
 	Actor uint8
 
@@ -55,14 +55,15 @@ const None = int32(-1)
 type Node struct {
 	// ID tells it from every other file there ever was: who made it, in the upper half,
 	// and how many he had made before.
-	ID           uint32
-	Kind         filesystem.Type
-	Used         bool
-	To           string // where a symlink leads
+	ID   uint32
+	Kind filesystem.Type
+	Used bool
+	// Data is what is in the file, or where the symlink leads.
+	Data         string
 	Mtime, Ctime int64
 	Nlink        int32
 	// Locked is the number of the handle that has a kernel lock on the file, or 0.
-	Locked filesystem.Handle
+	Locked uint32
 }
 
 // Maker returns who made the file.
@@ -78,70 +79,83 @@ type Entry struct {
 
 // A Handle is an open file. The numbers of one actor's do not depend on what others do.
 type Handle struct {
-	Number filesystem.Handle
-	Owner  uint8
+	Path string
+	// Number tells it from those of all others.
+	Number uint32
 	Node   int32
-	Path   string
+	// At is where it reads or writes next.
+	At     int32
+	Owner  uint8
+	access access
 }
+
+// An access is what a handle is good for, beside being asked what it has open.
+type access uint8
+
+const (
+	pinned access = iota // nothing
+	readable
+	writable
+)
 
 // New returns a filesystem that has nothing but its root directory.
 func New(root string, grain, now int64) *Tree {
-	f := &Tree{Root: root, Grain: grain, Now: now}
-	f.newNode(filesystem.Directory)
-	f.Nodes[0].Nlink = 1
-	return f
+	t := &Tree{Root: root, Grain: grain, Now: now}
+	t.newNode(filesystem.Directory, "")
+	t.Nodes[0].Nlink = 1
+	return t
 }
 
-// CopyFrom makes f what g is, in the memory that f has.
-func (f *Tree) CopyFrom(g *Tree) {
-	nodes, entries, handles := f.Nodes[:0], f.Entries[:0], f.Handles[:0]
-	*f = *g
-	f.Nodes = append(nodes, g.Nodes...)
-	f.Entries = append(entries, g.Entries...)
-	f.Handles = append(handles, g.Handles...)
+// CopyFrom makes t what from is, in the memory that t has.
+func (t *Tree) CopyFrom(from *Tree) {
+	nodes, entries, handles := t.Nodes[:0], t.Entries[:0], t.Handles[:0]
+	*t = *from
+	t.Nodes = append(nodes, from.Nodes...)
+	t.Entries = append(entries, from.Entries...)
+	t.Handles = append(handles, from.Handles...)
 }
 
-func (f *Tree) newNode(kind filesystem.Type) int32 {
-	id := uint32(f.Actor)<<16 | uint32(f.made[f.Actor])
-	f.made[f.Actor]++
-	node := Node{ID: id, Kind: kind, Used: true, Mtime: f.floor(f.Now), Ctime: f.floor(f.Now)}
-	for i := range f.Nodes {
-		if !f.Nodes[i].Used {
-			f.Nodes[i] = node
+func (t *Tree) newNode(kind filesystem.Type, data string) int32 {
+	id := uint32(t.Actor)<<16 | uint32(t.made[t.Actor])
+	t.made[t.Actor]++
+	node := Node{ID: id, Kind: kind, Used: true, Data: data, Mtime: t.floor(t.Now), Ctime: t.floor(t.Now)}
+	for i := range t.Nodes {
+		if !t.Nodes[i].Used {
+			t.Nodes[i] = node
 			return int32(i)
 		}
 	}
-	f.Nodes = append(f.Nodes, node)
-	return int32(len(f.Nodes) - 1)
+	t.Nodes = append(t.Nodes, node)
+	return int32(len(t.Nodes) - 1)
 }
 
 // dropped frees a node that has lost a name or a handle, if that was the last.
-func (f *Tree) dropped(node int32) {
-	if f.Nodes[node].Nlink > 0 {
+func (t *Tree) dropped(node int32) {
+	if t.Nodes[node].Nlink > 0 {
 		return
 	}
-	for i := range f.Handles {
-		if f.Handles[i].Node == node {
+	for i := range t.Handles {
+		if t.Handles[i].Node == node {
 			return
 		}
 	}
-	f.Nodes[node] = Node{}
-	for n := len(f.Nodes); n > 0 && !f.Nodes[n-1].Used; n-- {
-		f.Nodes = f.Nodes[:n-1]
+	t.Nodes[node] = Node{}
+	for n := len(t.Nodes); n > 0 && !t.Nodes[n-1].Used; n-- {
+		t.Nodes = t.Nodes[:n-1]
 	}
 }
 
-func (f *Tree) floor(ns int64) int64 {
-	over := ns % f.Grain
+func (t *Tree) floor(ns int64) int64 {
+	over := ns % t.Grain
 	if over < 0 {
-		over += f.Grain
+		over += t.Grain
 	}
 	return ns - over
 }
 
 // SetTimes sets a file's times as exactly as the filesystem keeps them.
-func (f *Tree) SetTimes(node int32, mtime, ctime int64) {
-	f.Nodes[node].Mtime, f.Nodes[node].Ctime = f.floor(mtime), f.floor(ctime)
+func (t *Tree) SetTimes(node int32, mtime, ctime int64) {
+	t.Nodes[node].Mtime, t.Nodes[node].Ctime = t.floor(mtime), t.floor(ctime)
 }
 
 // Components returns the names that a path consists of.
@@ -176,125 +190,130 @@ type Place struct {
 }
 
 // Lookup returns the place of a name in a directory.
-func (f *Tree) Lookup(dir int32, name string) Place {
-	for i := range f.Entries {
-		if e := &f.Entries[i]; e.Dir == dir && e.Name == name {
+func (t *Tree) Lookup(dir int32, name string) Place {
+	for i := range t.Entries {
+		if e := &t.Entries[i]; e.Dir == dir && e.Name == name {
 			return Place{dir, e.Node, name, i}
 		}
 	}
 	return Place{dir, None, name, -1}
 }
 
-// Walk finds a path. A missing last component is no error.
-func (f *Tree) Walk(path string, follow bool) (Place, string) {
+// walk finds a path. A missing last component is no error.
+func (t *Tree) walk(path string, follow bool) (Place, string) {
 	links := 0
 	var space [16]int32
-	return f.walkFrom(append(space[:0], 0), path, follow, &links)
+	at, _, code := t.walkFrom(append(space[:0], 0), path, follow, &links)
+	return at, code
 }
 
-// walkFrom is Walk for a path that is relative to the last of the directories trail,
-// which are those on the way to it, for "..".
-func (f *Tree) walkFrom(trail []int32, path string, follow bool, links *int) (Place, string) {
+// walkFrom is walk for a path that is relative to the last of the directories trail,
+// which are those on the way to it, for "..". It also returns those on the way to what it
+// finds.
+func (t *Tree) walkFrom(trail []int32, path string, follow bool, links *int) (Place, []int32, string) {
 	if path == "" {
-		return Place{}, "ENOENT"
+		return Place{}, nil, "ENOENT"
 	}
 	if len(path) > maxPath {
-		return Place{}, "ENAMETOOLONG"
+		return Place{}, nil, "ENAMETOOLONG"
 	}
-	if rest, ok := strings.CutPrefix(path, f.Root); ok && (rest == "" || rest[0] == '/') {
+	if rest, ok := strings.CutPrefix(path, t.Root); ok && (rest == "" || rest[0] == '/') {
 		trail, path = trail[:1], rest
 	} else if path[0] == '/' {
-		return Place{}, "ENOENT" // nothing is outside the world
+		return Place{}, nil, "ENOENT" // nothing is outside the world
 	}
-	top := func() Place { return Place{None, trail[len(trail)-1], "", -1} }
-	here := top()
-	name, rest := component(path)
-	for name != "" {
-		next, after := component(rest)
-		last := next == ""
-		dir := trail[len(trail)-1]
+	here := Place{Dir: None, Node: trail[len(trail)-1]}
+	for name, rest := component(path); name != ""; name, rest = component(rest) {
+		switch {
+		case here.Node == None:
+			return Place{}, nil, "ENOENT"
+		case t.Nodes[here.Node].Kind != filesystem.Directory:
+			return Place{}, nil, "ENOTDIR"
+		case here.Dir != None:
+			trail = append(trail, here.Node)
+		}
 		if name == ".." {
-			if len(trail) > 1 {
-				trail = trail[:len(trail)-1]
-			}
-			here = top()
-			name, rest = next, after
+			trail = trail[:max(1, len(trail)-1)]
+			here = Place{Dir: None, Node: trail[len(trail)-1]}
 			continue
 		}
-		if len(name) > MaxName {
-			return Place{}, "ENAMETOOLONG"
+		if len(name) > maxName {
+			return Place{}, nil, "ENAMETOOLONG"
 		}
-		here = f.Lookup(dir, name)
-		if here.Node != None && f.Nodes[here.Node].Kind == filesystem.Symlink && (follow || !last) {
-			*links++
-			if *links > maxLinks {
-				return Place{}, "ELOOP"
-			}
-			target, code := f.walkFrom(slices.Clone(trail), f.Nodes[here.Node].To, true, links)
-			if code != "" {
-				return Place{}, code
-			}
-			here = target
+		here = t.Lookup(trail[len(trail)-1], name)
+		if here.Node == None || t.Nodes[here.Node].Kind != filesystem.Symlink {
+			continue
 		}
-		if last {
-			break
+		if next, _ := component(rest); !follow && next == "" {
+			continue
 		}
-		if here.Node == None {
-			return Place{}, "ENOENT"
+		if *links++; *links > maxLinks {
+			return Place{}, nil, "ELOOP"
 		}
-		if f.Nodes[here.Node].Kind != filesystem.Directory {
-			return Place{}, "ENOTDIR"
+		to := t.Nodes[here.Node].Data
+		target, onTheWay, code := t.walkFrom(slices.Clone(trail), to, true, links)
+		if code == "" && strings.HasSuffix(to, "/") && target.Node != None && t.Nodes[target.Node].Kind != filesystem.Directory {
+			code = "ENOTDIR"
 		}
-		trail = append(trail, here.Node)
-		name, rest = next, after
+		if code != "" {
+			return Place{}, nil, code
+		}
+		here, trail = target, onTheWay
 	}
-	return here, ""
+	return here, trail, ""
 }
 
-// Find is Walk for what must be there. A path that ends in a slash must lead to a
+// Find is walk for what must be there. A path that ends in a slash must lead to a
 // directory.
-func (f *Tree) Find(path string, follow bool) (Place, string) {
+func (t *Tree) Find(path string, follow bool) (Place, string) {
+	return t.there(path, follow || strings.HasSuffix(path, "/"))
+}
+
+// there is Find, but it does not follow a link because of a slash: as calls do that are
+// about a name.
+func (t *Tree) there(path string, follow bool) (Place, string) {
+	at, code := t.walk(path, follow)
 	slash := strings.HasSuffix(path, "/")
-	at, code := f.Walk(path, follow || slash)
 	switch {
 	case code != "":
 		return at, code
 	case at.Node == None:
 		return at, "ENOENT"
-	case slash && f.Nodes[at.Node].Kind != filesystem.Directory:
+	case slash && t.Nodes[at.Node].Kind != filesystem.Directory:
 		return at, "ENOTDIR"
 	}
 	return at, ""
 }
 
-func (f *Tree) changed(dir int32) {
-	f.SetTimes(dir, f.Now, f.Now)
+func (t *Tree) changed(dir int32) {
+	t.SetTimes(dir, t.Now, t.Now)
 }
 
-func (f *Tree) addEntry(at Place, node int32) {
-	f.Entries = append(f.Entries, Entry{at.Dir, node, at.Name, f.Actor})
-	f.Nodes[node].Nlink++
+func (t *Tree) addEntry(at Place, node int32) {
+	t.Entries = append(t.Entries, Entry{at.Dir, node, at.Name, t.Actor})
+	t.Nodes[node].Nlink++
 }
 
-func (f *Tree) removeEntry(at Place) {
-	last := len(f.Entries) - 1
-	f.Entries[at.entry] = f.Entries[last]
-	f.Entries = f.Entries[:last]
-	f.Nodes[at.Node].Nlink--
+func (t *Tree) removeEntry(at Place) {
+	last := len(t.Entries) - 1
+	t.Entries[at.entry] = t.Entries[last]
+	t.Entries = t.Entries[:last]
+	t.Nodes[at.Node].Nlink--
 }
 
-func (f *Tree) hasEntries(dir int32) bool {
-	for i := range f.Entries {
-		if f.Entries[i].Dir == dir {
+func (t *Tree) hasEntries(dir int32) bool {
+	for i := range t.Entries {
+		if t.Entries[i].Dir == dir {
 			return true
 		}
 	}
 	return false
 }
 
-// Create makes a file of any type where there is none.
-func (f *Tree) Create(path string, kind filesystem.Type, to string) (int32, string) {
-	at, code := f.Walk(path, false)
+// Create makes a file of any type where there is none. Data is what is in it, or where a
+// symlink leads.
+func (t *Tree) Create(path string, kind filesystem.Type, data string) (int32, string) {
+	at, code := t.walk(path, false)
 	slash := strings.HasSuffix(path, "/")
 	switch {
 	case code != "":
@@ -306,179 +325,308 @@ func (f *Tree) Create(path string, kind filesystem.Type, to string) (int32, stri
 	case slash && kind == filesystem.Symlink:
 		return None, "ENOENT"
 	}
-	node := f.newNode(kind)
-	f.Nodes[node].To = to
-	f.addEntry(at, node)
-	f.changed(at.Dir)
+	node := t.newNode(kind, data)
+	t.addEntry(at, node)
+	t.changed(at.Dir)
 	return node, ""
 }
 
 // Place makes a file with the parents that are missing, and changes no file's times.
-func (f *Tree) Place(path string, kind filesystem.Type, to string) (int32, string) {
+func (t *Tree) Place(path string, kind filesystem.Type, data string) (int32, string) {
 	dir := int32(0)
 	names := Components(path)
 	if len(names) == 0 || slices.Contains(names, "..") {
 		return None, "EINVAL"
 	}
 	for _, name := range names[:len(names)-1] {
-		next := f.Lookup(dir, name)
+		next := t.Lookup(dir, name)
 		if next.Node == None {
-			next.Node = f.newNode(filesystem.Directory)
-			f.addEntry(next, next.Node)
+			next.Node = t.newNode(filesystem.Directory, "")
+			t.addEntry(next, next.Node)
 		}
-		if f.Nodes[next.Node].Kind != filesystem.Directory {
+		if t.Nodes[next.Node].Kind != filesystem.Directory {
 			return None, "ENOTDIR"
 		}
 		dir = next.Node
 	}
-	at := f.Lookup(dir, names[len(names)-1])
+	at := t.Lookup(dir, names[len(names)-1])
 	if at.Node != None {
 		return None, "EEXIST"
 	}
-	if len(at.Name) > MaxName {
+	if len(at.Name) > maxName {
 		return None, "ENAMETOOLONG"
 	}
-	node := f.newNode(kind)
-	f.Nodes[node].To = to
-	f.addEntry(at, node)
+	node := t.newNode(kind, data)
+	t.addEntry(at, node)
 	return node, ""
 }
 
-// OpenExclusive creates a file that must not exist, and opens it.
-func (f *Tree) OpenExclusive(path string) (filesystem.Handle, string) {
-	node, code := f.Create(path, filesystem.File, "")
+// What follows are the calls of the table in call.go.
+
+func (t *Tree) openExclusive(path string) (filesystem.Handle, string) {
+	node, code := t.Create(path, filesystem.File, "")
 	if code != "" {
 		return 0, code
 	}
-	return f.newHandle(node, path), ""
+	return t.newHandle(node, path, writable), ""
 }
 
-// OpenRead opens what is at path, a directory too.
-func (f *Tree) OpenRead(path string) (filesystem.Handle, string) {
-	at, code := f.Find(path, true)
+func (t *Tree) openRead(path string) (filesystem.Handle, string) {
+	return t.open(path, true, readable)
+}
+
+func (t *Tree) pinDirectory(path string) (filesystem.Handle, string) {
+	return t.openDirectory(path, false)
+}
+
+func (t *Tree) openDirectory(path string, follow bool) (filesystem.Handle, string) {
+	at, code := t.Find(path, follow)
+	if code == "" && t.Nodes[at.Node].Kind != filesystem.Directory {
+		code = "ENOTDIR"
+	}
 	if code != "" {
 		return 0, code
 	}
-	return f.newHandle(at.Node, path), ""
+	return t.newHandle(at.Node, path, readable), ""
 }
 
-func (f *Tree) newHandle(node int32, path string) filesystem.Handle {
-	f.opened[f.Actor]++
-	number := filesystem.Handle(f.Actor)<<24 | filesystem.Handle(f.opened[f.Actor])
-	f.Handles = append(f.Handles, Handle{number, f.Actor, node, path})
-	return number
+func (t *Tree) pin(path string) (filesystem.Handle, string) { return t.open(path, false, pinned) }
+
+func (t *Tree) open(path string, follow bool, with access) (filesystem.Handle, string) {
+	at, code := t.Find(path, follow)
+	switch {
+	case code != "":
+		return 0, code
+	case t.Nodes[at.Node].Kind == filesystem.Symlink && with != pinned:
+		return 0, "ELOOP"
+	}
+	return t.newHandle(at.Node, path, with), ""
 }
 
-// Open returns what a handle has open, or nil.
-func (f *Tree) Open(h filesystem.Handle) *Handle {
-	for i := range f.Handles {
-		if f.Handles[i].Number == h {
-			return &f.Handles[i]
+func (t *Tree) openNoFollow(path string) (filesystem.Handle, string) {
+	return t.open(path, false, readable)
+}
+
+func (t *Tree) openTruncate(path string) (filesystem.Handle, string) {
+	at, code := t.walk(path, false)
+	switch {
+	case code != "":
+		return 0, code
+	case strings.HasSuffix(path, "/"):
+		return 0, "EISDIR"
+	case at.Node == None:
+		return t.openExclusive(path)
+	}
+	switch n := &t.Nodes[at.Node]; n.Kind {
+	case filesystem.Symlink:
+		return 0, "ELOOP"
+	case filesystem.Directory:
+		return 0, "EISDIR"
+	default:
+		n.Data = ""
+		t.SetTimes(at.Node, t.Now, t.Now)
+		return t.newHandle(at.Node, path, writable), ""
+	}
+}
+
+// handleBits is how many bits of a handle's number count, below the actor's.
+const handleBits = 24
+
+func (t *Tree) newHandle(node int32, path string, with access) filesystem.Handle {
+	t.opened[t.Actor]++
+	h := filesystem.Handle(t.opened[t.Actor])
+	t.Handles = append(t.Handles, Handle{Path: path, Number: t.number(h), Node: node, Owner: t.Actor, access: with})
+	return h
+}
+
+// number returns what tells the actor's handle from those of others.
+func (t *Tree) number(h filesystem.Handle) uint32 { return uint32(t.Actor)<<handleBits | uint32(h) }
+
+// Open returns what the actor's handle has open, or nil.
+func (t *Tree) Open(h filesystem.Handle) *Handle {
+	number := t.number(h)
+	for i := range t.Handles {
+		if t.Handles[i].Number == number {
+			return &t.Handles[i]
 		}
 	}
 	return nil
 }
 
-// Close closes a handle, which gives its kernel lock back.
-func (f *Tree) Close(h filesystem.Handle) string {
-	for i := range f.Handles {
-		if f.Handles[i].Number == h {
-			f.closeAt(i)
+// close gives the kernel lock of the handle back, too.
+func (t *Tree) close(h filesystem.Handle) string {
+	number := t.number(h)
+	for i := range t.Handles {
+		if t.Handles[i].Number == number {
+			t.closeAt(i)
 			return ""
 		}
 	}
 	return "EBADF"
 }
 
-func (f *Tree) closeAt(i int) {
-	h := f.Handles[i]
-	last := len(f.Handles) - 1
-	f.Handles[i] = f.Handles[last]
-	f.Handles = f.Handles[:last]
-	if f.Nodes[h.Node].Locked == h.Number {
-		f.Nodes[h.Node].Locked = 0
+func (t *Tree) closeAt(i int) {
+	h := t.Handles[i]
+	last := len(t.Handles) - 1
+	t.Handles[i] = t.Handles[last]
+	t.Handles = t.Handles[:last]
+	if t.Nodes[h.Node].Locked == h.Number {
+		t.Nodes[h.Node].Locked = 0
 	}
-	f.dropped(h.Node)
+	t.dropped(h.Node)
 }
 
 // CloseAll closes everything that an actor has open, as the end of its process does.
-func (f *Tree) CloseAll(actor uint8) {
-	for i := len(f.Handles) - 1; i >= 0; i-- {
-		if f.Handles[i].Owner == actor {
-			f.closeAt(i)
+func (t *Tree) CloseAll(actor uint8) {
+	for i := len(t.Handles) - 1; i >= 0; i-- {
+		if t.Handles[i].Owner == actor {
+			t.closeAt(i)
 		}
 	}
 }
 
-// TryLock takes the kernel lock on an open file, or fails with EAGAIN if another handle
-// has it.
-func (f *Tree) TryLock(h filesystem.Handle) string {
-	o := f.Open(h)
-	if o == nil {
+func (t *Tree) tryGuard(directory string) (filesystem.Handle, string) {
+	h, code := t.openDirectory(directory, true)
+	if code != "" {
+		return 0, code
+	}
+	if code = t.lock(h); code != "" {
+		t.close(h)
+		return 0, code
+	}
+	return h, ""
+}
+
+// lock takes the kernel lock on an open file, unless another handle has it.
+func (t *Tree) lock(h filesystem.Handle) string {
+	o := t.Open(h)
+	if o == nil || o.access == pinned {
 		return "EBADF"
 	}
-	node := &f.Nodes[o.Node]
-	if node.Locked != 0 && node.Locked != h {
+	n := &t.Nodes[o.Node]
+	if n.Locked != 0 && n.Locked != o.Number {
 		return "EAGAIN"
 	}
-	node.Locked = h
+	n.Locked = o.Number
 	return ""
 }
 
-// Unlock gives the kernel lock of a handle back, if it has it.
-func (f *Tree) Unlock(h filesystem.Handle) string {
-	o := f.Open(h)
+func (t *Tree) read(c *Call) Answer {
+	o := t.Open(c.Handle)
+	switch {
+	case o == nil || o.access != readable:
+		return Answer{Code: "EBADF"}
+	case t.Nodes[o.Node].Kind == filesystem.Directory:
+		return Answer{Code: "EISDIR"}
+	}
+	data := t.Nodes[o.Node].Data
+	data = data[min(int(o.At), len(data)):]
+	data = data[:min(len(data), int(c.N))]
+	o.At += int32(len(data))
+	return Answer{Data: data}
+}
+
+func (t *Tree) write(c *Call) Answer {
+	o := t.Open(c.Handle)
+	if o == nil || o.access != writable {
+		return Answer{Code: "EBADF"}
+	}
+	data := t.Nodes[o.Node].Data
+	if missing := int(o.At) - len(data); missing > 0 {
+		data += strings.Repeat("\x00", missing)
+	}
+	before := data[:o.At]
+	o.At += int32(len(c.Data))
+	t.Nodes[o.Node].Data = before + c.Data + data[min(int(o.At), len(data)):]
+	t.SetTimes(o.Node, t.Now, t.Now)
+	return Answer{}
+}
+
+func (t *Tree) fstat(c *Call) Answer {
+	o := t.Open(c.Handle)
 	if o == nil {
-		return "EBADF"
+		return Answer{Code: "EBADF"}
 	}
-	if node := &f.Nodes[o.Node]; node.Locked == h {
-		node.Locked = 0
-	}
-	return ""
+	return t.describe(o.Node)
 }
 
-// Unlink removes a name of a file that is no directory.
-func (f *Tree) Unlink(path string) string {
-	at, code := f.Find(path, false)
+func (t *Tree) stat(c *Call) Answer  { return t.statAt(c.Path, true) }
+func (t *Tree) lstat(c *Call) Answer { return t.statAt(c.Path, false) }
+
+func (t *Tree) statAt(path string, follow bool) Answer {
+	at, code := t.Find(path, follow)
+	if code != "" {
+		return Answer{Code: code}
+	}
+	return t.describe(at.Node)
+}
+
+func (t *Tree) describe(node int32) Answer {
+	n := &t.Nodes[node]
+	return Answer{Type: n.Kind, Mtime: n.Mtime, Ctime: n.Ctime, Identity: filesystem.Identity{File: [2]uint64{uint64(node)}}}
+}
+
+func (t *Tree) utimes(c *Call) Answer {
+	at, code := t.Find(c.Path, true)
+	if code == "" {
+		t.SetTimes(at.Node, nodetime.Stored(c.N).UnixNano(), t.Now)
+	}
+	return Answer{Code: code}
+}
+
+func (t *Tree) futimes(c *Call) Answer {
+	o := t.Open(c.Handle)
+	if o == nil || o.access == pinned {
+		return Answer{Code: "EBADF"}
+	}
+	t.SetTimes(o.Node, nodetime.Stored(c.N).UnixNano(), t.Now)
+	return Answer{}
+}
+
+func (t *Tree) mkdir(path string) string {
+	_, code := t.Create(path, filesystem.Directory, "")
+	return code
+}
+
+func (t *Tree) unlink(path string) string {
+	at, code := t.there(path, false)
 	switch {
 	case code != "":
 		return code
-	case f.Nodes[at.Node].Kind == filesystem.Directory:
+	case t.Nodes[at.Node].Kind == filesystem.Directory:
 		return "EISDIR"
 	}
-	f.removeEntry(at)
-	f.Nodes[at.Node].Ctime = f.floor(f.Now)
-	f.changed(at.Dir)
-	f.dropped(at.Node)
+	t.removeEntry(at)
+	t.Nodes[at.Node].Ctime = t.floor(t.Now)
+	t.changed(at.Dir)
+	t.dropped(at.Node)
 	return ""
 }
 
-// Rmdir removes an empty directory.
-func (f *Tree) Rmdir(path string) string {
-	at, code := f.Find(path, false)
+func (t *Tree) rmdir(path string) string {
+	at, code := t.there(path, false)
 	switch {
 	case code != "":
 		return code
-	case f.Nodes[at.Node].Kind != filesystem.Directory:
+	case t.Nodes[at.Node].Kind != filesystem.Directory:
 		return "ENOTDIR"
-	case f.hasEntries(at.Node):
+	case t.hasEntries(at.Node):
 		return "ENOTEMPTY"
 	case at.Dir == None:
 		return "EBUSY"
 	}
-	f.removeEntry(at)
-	f.changed(at.Dir)
-	f.dropped(at.Node)
+	t.removeEntry(at)
+	t.changed(at.Dir)
+	t.dropped(at.Node)
 	return ""
 }
 
-// Link gives a file another name.
-func (f *Tree) Link(from, to string) string {
-	source, code := f.Find(from, false)
+func (t *Tree) link(from, to string) string {
+	source, code := t.Find(from, false)
 	if code != "" {
 		return code
 	}
-	target, code := f.Walk(to, false)
+	target, code := t.walk(to, false)
 	switch {
 	case code != "":
 		return code
@@ -486,166 +634,151 @@ func (f *Tree) Link(from, to string) string {
 		return "EEXIST"
 	case strings.HasSuffix(to, "/"):
 		return "ENOENT"
-	case f.Nodes[source.Node].Kind == filesystem.Directory:
+	case t.Nodes[source.Node].Kind == filesystem.Directory:
 		return "EPERM"
 	}
-	f.addEntry(target, source.Node)
-	f.Nodes[source.Node].Ctime = f.floor(f.Now)
-	f.changed(target.Dir)
+	t.addEntry(target, source.Node)
+	t.Nodes[source.Node].Ctime = t.floor(t.Now)
+	t.changed(target.Dir)
 	return ""
 }
 
-// Rename moves a file, replacing another as rename(2) does.
-func (f *Tree) Rename(from, to string) string { return f.rename(from, to, true) }
+func (t *Tree) rename(from, to string) string          { return t.move(from, to, true) }
+func (t *Tree) renameNoReplace(from, to string) string { return t.move(from, to, false) }
 
-// RenameNoReplace moves a file, or fails with EEXIST if there is anything at to.
-func (f *Tree) RenameNoReplace(from, to string) string { return f.rename(from, to, false) }
-
-func (f *Tree) rename(from, to string, replace bool) string {
-	source, code := f.Find(from, false)
+func (t *Tree) move(from, to string, replace bool) string {
+	source, code := t.walk(from, false)
 	if code != "" {
 		return code
 	}
-	target, code := f.Walk(to, false)
+	target, code := t.walk(to, false)
 	switch {
 	case code != "":
 		return code
+	case source.Dir == None || target.Dir == None:
+		if !replace && target.Dir == None {
+			return "EEXIST"
+		}
+		return "EBUSY"
+	case source.Node == None:
+		return "ENOENT"
 	case target.Node != None && !replace:
 		return "EEXIST"
-	case source.Dir == None || target.Node != None && target.Dir == None:
-		return "EBUSY"
+	case t.Nodes[source.Node].Kind != filesystem.Directory && (strings.HasSuffix(from, "/") || strings.HasSuffix(to, "/")):
+		return "ENOTDIR"
+	case t.contains(source.Node, target.Dir):
+		return "EINVAL"
+	case target.Node != None && t.contains(target.Node, source.Dir):
+		return "ENOTEMPTY"
 	case target.Node == source.Node:
 		return ""
-	case f.contains(source.Node, target.Dir):
-		return "EINVAL"
 	}
 	if target.Node != None {
-		sourceIsDir := f.Nodes[source.Node].Kind == filesystem.Directory
-		targetIsDir := f.Nodes[target.Node].Kind == filesystem.Directory
+		sourceIsDir := t.Nodes[source.Node].Kind == filesystem.Directory
+		targetIsDir := t.Nodes[target.Node].Kind == filesystem.Directory
 		switch {
 		case sourceIsDir && !targetIsDir:
 			return "ENOTDIR"
 		case !sourceIsDir && targetIsDir:
 			return "EISDIR"
-		case f.hasEntries(target.Node):
+		case t.hasEntries(target.Node):
 			return "ENOTEMPTY"
 		}
-		f.removeEntry(target)
-		f.dropped(target.Node)
-		source = f.Lookup(source.Dir, source.Name)
+		t.removeEntry(target)
+		t.dropped(target.Node)
+		source = t.Lookup(source.Dir, source.Name)
 	}
-	f.removeEntry(source)
-	f.addEntry(target, source.Node)
-	f.Nodes[source.Node].Ctime = f.floor(f.Now)
-	f.changed(source.Dir)
-	f.changed(target.Dir)
+	t.removeEntry(source)
+	t.addEntry(target, source.Node)
+	t.Nodes[source.Node].Ctime = t.floor(t.Now)
+	t.changed(source.Dir)
+	t.changed(target.Dir)
 	return ""
 }
 
 // contains reports whether dir is node or below it.
-func (f *Tree) contains(node, dir int32) bool {
+func (t *Tree) contains(node, dir int32) bool {
 	if node == dir {
 		return true
 	}
-	if f.Nodes[node].Kind != filesystem.Directory {
+	if t.Nodes[node].Kind != filesystem.Directory {
 		return false
 	}
-	for i := range f.Entries {
-		if f.Entries[i].Dir == node && f.contains(f.Entries[i].Node, dir) {
+	for i := range t.Entries {
+		if t.Entries[i].Dir == node && t.contains(t.Entries[i].Node, dir) {
 			return true
 		}
 	}
 	return false
 }
 
-// Utimes sets the modification time of what is at path.
-func (f *Tree) Utimes(path string, mtime int64) string {
-	at, code := f.Find(path, true)
-	if code != "" {
-		return code
-	}
-	f.SetTimes(at.Node, mtime, f.Now)
-	return ""
-}
-
-// Futimes sets the modification time of what a handle has open.
-func (f *Tree) Futimes(h filesystem.Handle, mtime int64) string {
-	o := f.Open(h)
-	if o == nil {
-		return "EBADF"
-	}
-	f.SetTimes(o.Node, mtime, f.Now)
-	return ""
-}
-
-// Readdir returns the names in a directory, sorted by their bytes.
-func (f *Tree) Readdir(path string) ([]string, string) {
-	at, code := f.Find(path, true)
+// readdir sorts the names by their bytes.
+func (t *Tree) readdir(c *Call) Answer {
+	at, code := t.Find(c.Path, true)
 	switch {
 	case code != "":
-		return nil, code
-	case f.Nodes[at.Node].Kind != filesystem.Directory:
-		return nil, "ENOTDIR"
+		return Answer{Code: code}
+	case t.Nodes[at.Node].Kind != filesystem.Directory:
+		return Answer{Code: "ENOTDIR"}
 	}
-	names := []string{}
-	for i := range f.Entries {
-		if f.Entries[i].Dir == at.Node {
-			names = append(names, f.Entries[i].Name)
+	var names []string
+	for i := range t.Entries {
+		if t.Entries[i].Dir == at.Node {
+			names = append(names, t.Entries[i].Name)
 		}
 	}
 	slices.Sort(names)
-	return names, ""
+	return Answer{Data: strings.Join(names, "/")}
 }
 
-// Realpath resolves every link. With a code it also returns the call and the path that
-// Node's realpath names in its error.
-func (f *Tree) Realpath(path string) (resolved, code, failedCall, failedPath string) {
-	var base []string
-	pending := Components(strings.TrimPrefix(path, f.Root))
-	links := 0
-	for len(pending) > 0 {
-		name := pending[0]
-		pending = pending[1:]
-		if name == ".." {
-			if len(base) > 0 {
-				base = base[:len(base)-1]
-			}
-			continue
-		}
-		base = append(base, name)
-		here := f.Root + "/" + strings.Join(base, "/")
-		at, code := f.Find(here, false)
-		if code != "" {
-			return "", code, "lstat", here
-		}
-		if f.Nodes[at.Node].Kind != filesystem.Symlink {
-			continue
-		}
-		if _, code := f.Find(here, true); code != "" {
-			return "", code, "stat", here
-		}
-		if links++; links > maxLinks {
-			return "", "ELOOP", "stat", here
-		}
-		base = base[:len(base)-1]
-		to := f.Nodes[at.Node].To
-		if rest, ok := strings.CutPrefix(to, f.Root); ok {
-			base, pending = nil, append(Components(rest), pending...)
-		} else {
-			pending = append(Components(to), pending...)
-		}
+func (t *Tree) resolve(c *Call) Answer { return Answer{Data: absolute(t.Root, c.Path)} }
+
+func absolute(base, name string) string {
+	if path.IsAbs(name) {
+		return path.Clean(name)
 	}
-	return strings.Join(append([]string{f.Root}, base...), "/"), "", "", ""
+	return path.Clean(base + "/" + name)
+}
+
+// realpath replaces the first link as long as there is one, as Node's does: by an lstat of
+// each component, and a stat of each link.
+func (t *Tree) realpath(c *Call) Answer {
+	here := absolute(t.Root, c.Path)
+replaced:
+	for links := 0; ; links++ {
+		names := Components(strings.TrimPrefix(here, t.Root))
+		here = t.Root
+		for i, name := range names {
+			above := here
+			here += "/" + name
+			at, code := t.Find(here, false)
+			if code != "" {
+				return Answer{Code: code, Inner: Lstat, Data: here}
+			}
+			if t.Nodes[at.Node].Kind != filesystem.Symlink {
+				continue
+			}
+			if _, code = t.Find(here, true); code == "" && links == maxLinks {
+				code = "ELOOP"
+			}
+			if code != "" {
+				return Answer{Code: code, Inner: Stat, Data: here}
+			}
+			here = absolute(absolute(above, t.Nodes[at.Node].Data), strings.Join(names[i+1:], "/"))
+			continue replaced
+		}
+		return Answer{Data: cmp.Or(here, "/")}
+	}
 }
 
 // All calls each for every name there is, with its path below the root.
-func (f *Tree) All(each func(path string, e Entry, n *Node)) { f.all("", 0, each) }
+func (t *Tree) All(each func(path string, e Entry, n *Node)) { t.all("", 0, each) }
 
-func (f *Tree) all(prefix string, dir int32, each func(string, Entry, *Node)) {
-	for _, e := range f.Entries {
+func (t *Tree) all(prefix string, dir int32, each func(string, Entry, *Node)) {
+	for _, e := range t.Entries {
 		if e.Dir == dir {
-			each(prefix+e.Name, e, &f.Nodes[e.Node])
-			f.all(prefix+e.Name+"/", e.Node, each)
+			each(prefix+e.Name, e, &t.Nodes[e.Node])
+			t.all(prefix+e.Name+"/", e.Node, each)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package engines
+package conformance
 
 import (
 	"cmp"
@@ -9,24 +9,22 @@ import (
 	"path"
 	"time"
 
-	"github.com/seed-c461eb89/nodelock/conformance"
-	"github.com/seed-c461eb89/nodelock/internal/exithook"
+	"github.com/seed-c461eb89/nodelock/internal/filesystem"
 	"github.com/seed-c461eb89/nodelock/internal/nodetime"
 	"github.com/seed-c461eb89/nodelock/internal/properlockfile"
 	"github.com/seed-c461eb89/nodelock/internal/retry"
+	"github.com/seed-c461eb89/nodelock/internal/sim"
 )
 
 type properLockfileProgram struct {
-	world   *conformance.World
 	engine  *properlockfile.Engine
 	options []properlockfile.Options // of the steps
 	leases  map[int]*properlockfile.Lease
 }
 
-func newProperLockfile(s *conformance.Scenario, w *conformance.World) (conformance.Program, error) {
+func newProperLockfile(s *Scenario, w *World) (Program, error) {
 	p := &properLockfileProgram{
-		world:  w,
-		engine: properlockfile.New(w, w.Clock(), exithook.None{}),
+		engine: properlockfile.New(w.system, w.system, w.system),
 		leases: map[int]*properlockfile.Lease{},
 	}
 	shared := map[string]*ownFS{}
@@ -38,7 +36,7 @@ func newProperLockfile(s *conformance.Scenario, w *conformance.World) (conforman
 		if step.Options["fs"] != nil {
 			own := shared[step.OptionsID]
 			if own == nil {
-				own = &ownFS{w}
+				own = &ownFS{w.system}
 			}
 			if step.OptionsID != "" {
 				shared[step.OptionsID] = own
@@ -57,7 +55,7 @@ func newProperLockfile(s *conformance.Scenario, w *conformance.World) (conforman
 // properLockfileOptions reads an options object. Node tells 0 from an option that is not
 // given; where 0 means the latter here, the least number stands for it, which has the
 // same effect.
-func properLockfileOptions(step conformance.Step) (o properlockfile.Options, err error) {
+func properLockfileOptions(step Step) (o properlockfile.Options, err error) {
 	for name, value := range step.Options {
 		switch name {
 		case "stale":
@@ -106,14 +104,14 @@ func properLockfileOptions(step conformance.Step) (o properlockfile.Options, err
 // given returns a duration that is not 0.
 func given(ms float64) time.Duration { return cmp.Or(duration(ms), -1) }
 
-func whole(step conformance.Step, n float64) (int, error) {
+func whole(step Step, n float64) (int, error) {
 	if n != math.Trunc(n) || math.Abs(n) > math.MaxInt32 {
 		return 0, fmt.Errorf("steps[%d]: options: retries must be a whole number of moderate size", step.Index)
 	}
 	return int(n), nil
 }
 
-func properLockfileRetries(step conformance.Step, schedule map[string]any) (retry.Options, error) {
+func properLockfileRetries(step Step, schedule map[string]any) (retry.Options, error) {
 	o := retry.Options{Count: 10}
 	step.Options = schedule
 	for name, value := range schedule {
@@ -156,7 +154,7 @@ func properLockfileRetries(step conformance.Step, schedule map[string]any) (retr
 	return o, nil
 }
 
-func (p *properLockfileProgram) Call(step conformance.Step) (outcome conformance.Outcome) {
+func (p *properLockfileProgram) Call(step Step) (outcome Outcome) {
 	o := &p.options[step.Index]
 	locked := func(held bool, err error) {
 		if outcome.Err = err; err == nil {
@@ -186,17 +184,17 @@ func (p *properLockfileProgram) Exit() { p.engine.Clean(context.Background()) }
 
 // An ownFS is an fs object of the caller's: the world, in the shape that Go callers give
 // to a filesystem.
-type ownFS struct{ world *conformance.World }
+type ownFS struct{ system sim.System }
 
-func (f *ownFS) Mkdir(name string, _ fs.FileMode) error { return f.world.Mkdir(name) }
-func (f *ownFS) Rmdir(name string) error                { return f.world.Rmdir(name) }
-func (f *ownFS) Realpath(name string) (string, error)   { return f.world.Realpath(name) }
+func (f *ownFS) Mkdir(name string, _ fs.FileMode) error { return f.system.Mkdir(name) }
+func (f *ownFS) Rmdir(name string) error                { return f.system.Rmdir(name) }
+func (f *ownFS) Realpath(name string) (string, error)   { return f.system.Realpath(name) }
 func (f *ownFS) Utimes(name string, _, mtime time.Time) error {
-	return f.world.Utimes(name, nodetime.Milliseconds(mtime))
+	return f.system.Utimes(name, nodetime.Milliseconds(mtime))
 }
 
 func (f *ownFS) Stat(name string) (fs.FileInfo, error) {
-	stat, err := f.world.Stat(name)
+	stat, err := f.system.Stat(name)
 	if err != nil {
 		return nil, err
 	}
@@ -205,7 +203,7 @@ func (f *ownFS) Stat(name string) (fs.FileInfo, error) {
 
 type fileInfo struct {
 	name string
-	stat conformance.Stat
+	stat filesystem.Stat
 }
 
 func (i fileInfo) Name() string       { return path.Base(i.name) }

@@ -1,22 +1,18 @@
-// Package engines puts this module's own engines into the virtual world: it is the
-// adapter that the module is checked with, and an example of one.
-package engines
+package conformance
 
 import (
 	"fmt"
 	"math"
 	"time"
-
-	"github.com/seed-c461eb89/nodelock/conformance"
 )
 
-// Run runs a scenario with the engine that its API names.
-func Run(s *conformance.Scenario) (*conformance.Recording, error) {
+// Observe runs a scenario with this module's own engine for its API.
+func Observe(s *Scenario) (*Recording, error) {
 	start, ok := programs[s.API]
 	if !ok {
 		return nil, fmt.Errorf("no engine for %s", s.API)
 	}
-	recording, err := conformance.Run(s, func(w *conformance.World) (conformance.Program, error) {
+	recording, err := Run(s, func(w *World) (Program, error) {
 		return start(s, w)
 	})
 	if err != nil {
@@ -26,7 +22,7 @@ func Run(s *conformance.Scenario) (*conformance.Recording, error) {
 	return recording, nil
 }
 
-var programs = map[string]func(*conformance.Scenario, *conformance.World) (conformance.Program, error){
+var programs = map[string]func(*Scenario, *World) (Program, error){
 	"lockfile":        newLockfile,
 	"proper-lockfile": newProperLockfile,
 	"lockdir":         newLockdir,
@@ -34,7 +30,7 @@ var programs = map[string]func(*conformance.Scenario, *conformance.World) (confo
 
 // number returns an option that is to be a number; absent, null and false are 0, as
 // they are to the packages.
-func number(step conformance.Step, name string) (float64, error) {
+func number(step Step, name string) (float64, error) {
 	switch v := step.Options[name].(type) {
 	case nil:
 		return 0, nil

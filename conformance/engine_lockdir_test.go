@@ -1,4 +1,4 @@
-package engines
+package conformance
 
 import (
 	"encoding/json"
@@ -7,20 +7,19 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seed-c461eb89/nodelock/conformance"
 	"github.com/seed-c461eb89/nodelock/internal/libuv"
 
 	"github.com/seed-c461eb89/nodelock/testdata"
 )
 
 // lockdirScenario returns a scenario of testdata by its name.
-func lockdirScenario(t *testing.T, file, name string) *conformance.Scenario {
+func lockdirScenario(t *testing.T, file, name string) *Scenario {
 	t.Helper()
 	data, err := testdata.Recordings.ReadFile("lockdir/" + file + ".json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	entries, err := conformance.ReadEntries(data)
+	entries, err := ReadEntries(data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,8 +67,8 @@ func allCodes(t *testing.T) []string {
 
 // faults returns one fault for each call of a run, from the from-th on, with each code,
 // before and after the call has had its effect.
-func faults(trace []conformance.Event, from int, codes []string) []conformance.Fault {
-	var list []conformance.Fault
+func faults(trace []Event, from int, codes []string) []Fault {
+	var list []Fault
 	calls := map[string]int{}
 	for i, e := range trace {
 		if e.Sys == "" || e.Sys == "timer" {
@@ -81,7 +80,7 @@ func faults(trace []conformance.Event, from int, codes []string) []conformance.F
 		}
 		for _, code := range codes {
 			for _, after := range []bool{false, true} {
-				list = append(list, conformance.Fault{Syscall: e.Sys, Call: calls[e.Sys], Code: code, After: after})
+				list = append(list, Fault{Syscall: e.Sys, Call: calls[e.Sys], Code: code, After: after})
 			}
 		}
 	}
@@ -98,10 +97,10 @@ func TestEveryCode(t *testing.T) {
 			t.Parallel()
 			s := *lockdirScenario(t, base[0], base[1])
 			own := s.Faults
-			run := func(faults ...conformance.Fault) *conformance.Recording {
+			run := func(faults ...Fault) *Recording {
 				t.Helper()
 				s.Faults = append(faults, own...)
-				r, err := Run(&s)
+				r, err := Observe(&s)
 				if err != nil {
 					t.Fatalf("%+v: %v", faults, err)
 				}
@@ -127,7 +126,7 @@ func TestEveryCode(t *testing.T) {
 			told := []string{"ENOENT", "EEXIST", "EIO"}
 			for _, first := range faults(run().Trace, 0, told) {
 				trace := run(first).Trace
-				at := slices.IndexFunc(trace, func(e conformance.Event) bool { return e.Ret == first.Code })
+				at := slices.IndexFunc(trace, func(e Event) bool { return e.Ret == first.Code })
 				for _, second := range faults(trace, at+1, told) {
 					if run(first, second); t.Failed() {
 						return
@@ -139,7 +138,7 @@ func TestEveryCode(t *testing.T) {
 }
 
 // checkAcquisition says what is wrong with a run whose first step is an acquisition.
-func checkAcquisition(s *conformance.Scenario, r *conformance.Recording, faults []conformance.Fault) string {
+func checkAcquisition(s *Scenario, r *Recording, faults []Fault) string {
 	const parks, rmdirs = 5, 21
 	counts := map[string]int{}
 	over := false
@@ -166,7 +165,7 @@ func checkAcquisition(s *conformance.Scenario, r *conformance.Recording, faults 
 		return "a descriptor was left open"
 	}
 	for _, result := range r.Results {
-		if e := result.Error; e != nil && e.Code == "" && e.Message != conformance.ErrNoRelease.Error() {
+		if e := result.Error; e != nil && e.Code == "" && e.Message != ErrNoRelease.Error() {
 			return "an error without a code: " + e.Message
 		}
 	}
@@ -194,7 +193,7 @@ func checkAcquisition(s *conformance.Scenario, r *conformance.Recording, faults 
 		return "there is no record of a lock that is held"
 	}
 	// What is twice said not to be there cannot be seen.
-	hidden := slices.ContainsFunc(faults, func(f conformance.Fault) bool { return f.Code == "ENOENT" })
+	hidden := slices.ContainsFunc(faults, func(f Fault) bool { return f.Code == "ENOENT" })
 	if acquired && !released && !hidden {
 		for path := range r.Disk {
 			if strings.HasPrefix(path, "a.lockdir/") && strings.HasSuffix(path, ".json") && path != record {

@@ -1,5 +1,5 @@
 //go:build !race
 
-package engines
+package conformance
 
 const raceEnabled = false

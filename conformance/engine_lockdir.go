@@ -1,30 +1,28 @@
-package engines
+package conformance
 
 import (
 	"context"
 	"fmt"
 	"math"
 
-	"github.com/seed-c461eb89/nodelock/conformance"
-	"github.com/seed-c461eb89/nodelock/internal/exithook"
 	"github.com/seed-c461eb89/nodelock/internal/lockdir"
 )
 
 type lockdirProgram struct {
-	world   *conformance.World
+	world   *World
 	engine  *lockdir.Engine
 	options []lockdir.Options // of the steps
 	leases  map[int]*lockdir.Lease
 }
 
-func newLockdir(s *conformance.Scenario, w *conformance.World) (conformance.Program, error) {
+func newLockdir(s *Scenario, w *World) (Program, error) {
 	platform := lockdir.POSIX()
 	if s.Machine.Platform == "win32" {
 		platform = lockdir.Windows()
 	}
 	p := &lockdirProgram{
 		world:  w,
-		engine: lockdir.New(w, w.Clock(), w, platform, exithook.None{}),
+		engine: lockdir.New(w.system, w.system, w.system, platform, w.system),
 		leases: map[int]*lockdir.Lease{},
 	}
 	for _, step := range s.Steps {
@@ -37,7 +35,7 @@ func newLockdir(s *conformance.Scenario, w *conformance.World) (conformance.Prog
 	return p, nil
 }
 
-func lockdirOptions(step conformance.Step) (o lockdir.Options, err error) {
+func lockdirOptions(step Step) (o lockdir.Options, err error) {
 	for name, value := range step.Options {
 		if name == "hostname" {
 			var ok bool
@@ -82,13 +80,13 @@ func lockdirOptions(step conformance.Step) (o lockdir.Options, err error) {
 	return o, nil
 }
 
-func (p *lockdirProgram) Call(step conformance.Step) (outcome conformance.Outcome) {
+func (p *lockdirProgram) Call(step Step) (outcome Outcome) {
 	switch step.Call {
 	case "acquire", "acquireWait":
 		outcome.Err = p.acquire(step)
 	case "verify":
 		if p.leases[*step.Of] == nil {
-			outcome.Err = conformance.ErrNoRelease
+			outcome.Err = ErrNoRelease
 			break
 		}
 		outcome.Err = p.leases[*step.Of].Verify(context.Background())
@@ -98,7 +96,7 @@ func (p *lockdirProgram) Call(step conformance.Step) (outcome conformance.Outcom
 	return outcome
 }
 
-func (p *lockdirProgram) acquire(step conformance.Step) error {
+func (p *lockdirProgram) acquire(step Step) error {
 	var lock *lockdir.Lock
 	var err error
 	if step.Vault != "" {

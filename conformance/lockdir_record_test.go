@@ -1,4 +1,4 @@
-package engines
+package conformance
 
 import (
 	"bytes"
@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/seed-c461eb89/nodelock/conformance"
 )
 
 var record = flag.Bool("record", false, "write the recordings of lockdir anew")
@@ -21,7 +19,7 @@ func TestRecordLockdir(t *testing.T) {
 	if !*record {
 		t.Skip("only with -record")
 	}
-	paths, err := filepath.Glob("../../testdata/lockdir/*.json")
+	paths, err := filepath.Glob("../testdata/lockdir/*.json")
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("nothing to record: %v", err)
 	}
@@ -61,17 +59,17 @@ func TestRecordLockdir(t *testing.T) {
 
 func recordOne(t *testing.T, path string, scenario, expected []byte) []byte {
 	t.Helper()
-	s := new(conformance.Scenario)
+	s := new(Scenario)
 	if err := s.UnmarshalJSON(scenario); err != nil {
 		t.Fatalf("%s: %v", path, err)
 	}
-	var e conformance.Expected
+	var e Expected
 	decoder := json.NewDecoder(bytes.NewReader(expected))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&e); err != nil {
 		t.Fatalf("%s: %s: %v", path, s.Name, err)
 	}
-	recording, err := Run(s)
+	recording, err := Observe(s)
 	if err != nil {
 		t.Fatalf("%s: %s: %v", path, s.Name, err)
 	}

@@ -1,4 +1,4 @@
-package engines
+package conformance
 
 import (
 	"context"
@@ -8,8 +8,6 @@ import (
 	"math"
 	"time"
 
-	"github.com/seed-c461eb89/nodelock/conformance"
-	"github.com/seed-c461eb89/nodelock/internal/exithook"
 	"github.com/seed-c461eb89/nodelock/internal/lockfile"
 )
 
@@ -27,12 +25,12 @@ type lockfileOptions struct {
 	engine lockfile.Options
 }
 
-func newLockfile(s *conformance.Scenario, w *conformance.World) (conformance.Program, error) {
+func newLockfile(s *Scenario, w *World) (Program, error) {
 	filetime := lockfile.Ctime
 	if s.Filetime == "mtime" {
 		filetime = lockfile.Mtime
 	}
-	p := &lockfileProgram{engine: lockfile.New(w, w.Clock(), exithook.None{}, filetime)}
+	p := &lockfileProgram{engine: lockfile.New(w.system, w.system, w.system, filetime)}
 	shared := map[string]*lockfileOptions{}
 	for _, step := range s.Steps {
 		o := shared[step.OptionsID]
@@ -50,7 +48,7 @@ func newLockfile(s *conformance.Scenario, w *conformance.World) (conformance.Pro
 	return p, nil
 }
 
-func newLockfileOptions(step conformance.Step) (*lockfileOptions, error) {
+func newLockfileOptions(step Step) (*lockfileOptions, error) {
 	o := &lockfileOptions{object: maps.Clone(step.Options)}
 	for name, field := range map[string]*time.Duration{
 		"wait": &o.engine.Wait, "pollPeriod": &o.engine.PollPeriod,
@@ -91,10 +89,10 @@ func (o *lockfileOptions) after(async bool) map[string]any {
 	return maps.Clone(o.object)
 }
 
-func (p *lockfileProgram) Call(step conformance.Step) conformance.Outcome {
+func (p *lockfileProgram) Call(step Step) Outcome {
 	options := p.options[step.Index]
 	o := &options.engine
-	var outcome conformance.Outcome
+	var outcome Outcome
 	switch step.Call {
 	case "lock":
 		_, outcome.Err = p.engine.Lock(context.Background(), step.Path, o)
@@ -121,7 +119,7 @@ func (p *lockfileProgram) Call(step conformance.Step) conformance.Outcome {
 }
 
 func closeFailed(err error) bool {
-	var e *conformance.Error
+	var e *Error
 	return errors.As(err, &e) && e.Syscall == "close"
 }
 

@@ -1,0 +1,456 @@
+// Package sim makes a system call a value: what is asked is a [Call], and what comes of it
+// an [Answer]. Whoever stands between the two can look on, answer otherwise, or let
+// somebody else go first, in one function for all the calls that there are.
+//
+// An engine gets a [System], which is a filesystem, a clock, a machine and an exit hook
+// to it, and a function to whoever answers. That is a [Tree], which is a filesystem in
+// memory, or with [Real] this computer, or a test that answers as it likes. A [Scheduler]
+// has the goroutines of a program take turns where they ask for something.
+//
+// # A new call
+//
+// It is written into call.go, which has a constant for it, a row in a table, and the method
+// that engines call.
+package sim
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed-c461eb89/nodelock/compat/nodeerror"
+	"github.com/seed-c461eb89/nodelock/internal/callerror"
+	"github.com/seed-c461eb89/nodelock/internal/filesystem"
+)
+
+// An Op says what is asked for.
+type Op uint8
+
+// What an engine asks of its system. What stands in a Call beside the paths and the
+// handle, and in an Answer beside the code, is said here.
+const (
+	// Now is answered by N, in ns since 1970.
+	Now Op = iota + 1
+	// Wait lasts N ns, or as long as the context With does.
+	Wait
+	// Yield only lets others go first.
+	Yield
+	// SetTimer has the Timer With run out after N ns, and StopTimer never.
+	SetTimer
+	StopTimer
+
+	// Hostname is answered by Data, and Pid by N.
+	Hostname
+	Pid
+	// Kill asks for the process N.
+	Kill
+	// Random is answered by Data, of N bytes, and Fraction by N, which are the bits of
+	// a float64.
+	Random
+	Fraction
+
+	// Begin and TryBegin enter the exithook.Cleaner With. One that fails is not begun.
+	Begin
+	TryBegin
+	End
+
+	OpenExclusive
+	OpenRead
+	OpenNoFollow
+	OpenTruncate
+	Pin
+	PinDirectory
+	Close
+	// Read is answered by Data, of up to N bytes, and Write writes Data.
+	Read
+	Write
+
+	Fstat
+	Stat
+	Lstat
+	// Utimes and Futimes set N, in ms since 1970.
+	Utimes
+	Futimes
+
+	Mkdir
+	Rmdir
+	Unlink
+	Link
+	Rename
+	RenameNoReplace
+	// Readdir is answered by Data, names with slashes between them.
+	Readdir
+	// Realpath and Resolve are answered by Data. Of a Realpath that fails, Inner is the
+	// call that failed, and Data its path.
+	Realpath
+	Resolve
+
+	TryGuard
+	Unguard
+
+	// Ops is how many there are.
+	Ops
+)
+
+// A Call is what is asked.
+type Call struct {
+	Op     Op
+	Handle filesystem.Handle
+	N      int64
+	Path   string
+	Dest   string
+	Data   string
+	// With is something of the caller's that means nothing to others.
+	With any
+}
+
+// An Answer is what comes of it.
+type Answer struct {
+	// Code is what went wrong, or "".
+	Code string
+	// Err is the error to return, if it is not made of the code.
+	Err error
+
+	Inner    Op
+	Type     filesystem.Type // and what follows is said of a file; times are in ns since 1970
+	Mtime    int64
+	Ctime    int64
+	Identity filesystem.Identity
+
+	Handle filesystem.Handle
+	N      int64
+	Data   string
+}
+
+// The codes of filesystem.ErrGuarded and ErrUnguardable.
+const guarded, unguardable = "EAGAIN", "ENOTSUP"
+
+// Fails returns the answer that a call has failed.
+func Fails(err error) Answer {
+	code := nodeerror.Code(err)
+	switch err {
+	case filesystem.ErrGuarded:
+		code = guarded
+	case filesystem.ErrUnguardable:
+		code = unguardable
+	}
+	return Answer{Code: code, Err: err}
+}
+
+// A row is what there is to know of an Op.
+type row struct {
+	// name is what traces, faults, transcripts and errors call it. Mode tells those apart
+	// that have one name.
+	name, mode string
+	// trace is what traces and faults call it instead, and node what errors do.
+	trace, node string
+	// handle says that it is about one, and paths about how many of those.
+	handle bool
+	paths  int
+	tree   func(*Tree, *Call) Answer
+	real   func(*Call) Answer
+}
+
+// rows are all calls. What is not for a filesystem to answer has neither tree nor real,
+// and what is no system call has no name.
+var rows = [Ops]row{
+	Wait:     {name: "wait"},
+	Yield:    {name: "work"},
+	SetTimer: {name: "timer"},
+	Kill:     {name: "kill"},
+
+	OpenExclusive: opens("open", "wx", (*Tree).openExclusive, filesystem.OS.OpenExclusive),
+	OpenRead:      opens("open", "r", (*Tree).openRead, filesystem.OS.OpenRead),
+	OpenNoFollow:  opens("open", "nofollow", (*Tree).openNoFollow, filesystem.OS.OpenNoFollow),
+	OpenTruncate:  opens("open", "w", (*Tree).openTruncate, filesystem.OS.OpenTruncate),
+	Pin:           opens("open", "", (*Tree).pin, filesystem.OS.Pin),
+	PinDirectory:  opens("open", "", (*Tree).pinDirectory, filesystem.OS.PinDirectory),
+	Close:         onHandle("close", (*Tree).close, filesystem.OS.Close),
+	Read: {name: "read", handle: true, tree: (*Tree).read, real: func(c *Call) Answer {
+		data, err := system.Read(c.Handle, int(c.N))
+		return Answer{Data: string(data)}.failing(err)
+	}},
+	Write: {name: "write", handle: true, tree: (*Tree).write, real: func(c *Call) Answer {
+		return Answer{}.failing(system.Write(c.Handle, []byte(c.Data)))
+	}},
+
+	Fstat: {name: "fstat", handle: true, tree: (*Tree).fstat, real: func(c *Call) Answer {
+		return described(system.FstatIdentity(c.Handle))
+	}},
+	Stat: {name: "stat", paths: 1, tree: (*Tree).stat, real: func(c *Call) Answer {
+		stat, err := system.Stat(c.Path)
+		return described(stat, filesystem.Identity{}, err)
+	}},
+	Lstat: {name: "lstat", paths: 1, tree: (*Tree).lstat, real: func(c *Call) Answer {
+		return described(system.LstatIdentity(c.Path))
+	}},
+	Utimes: {name: "utimes", node: "utime", paths: 1, tree: (*Tree).utimes, real: func(c *Call) Answer {
+		return Answer{}.failing(system.Utimes(c.Path, c.N))
+	}},
+	Futimes: {name: "futimes", node: "futime", handle: true, tree: (*Tree).futimes, real: func(c *Call) Answer {
+		return Answer{}.failing(system.Futimes(c.Handle, c.N))
+	}},
+
+	Mkdir:           onPath("mkdir", (*Tree).mkdir, filesystem.OS.Mkdir),
+	Rmdir:           onPath("rmdir", (*Tree).rmdir, filesystem.OS.Rmdir),
+	Unlink:          onPath("unlink", (*Tree).unlink, filesystem.OS.Unlink),
+	Link:            onPaths("link", "", "", (*Tree).link, filesystem.OS.Link),
+	Rename:          onPaths("rename", "", "", (*Tree).rename, filesystem.OS.Rename),
+	RenameNoReplace: onPaths("rename", "noreplace", "renameNoReplace", (*Tree).renameNoReplace, filesystem.OS.RenameNoReplace),
+	Readdir: {name: "readdir", node: "scandir", paths: 1, tree: (*Tree).readdir, real: func(c *Call) Answer {
+		names, err := system.Readdir(c.Path)
+		return Answer{Data: strings.Join(names, "/")}.failing(err)
+	}},
+	Realpath: finds("realpath", (*Tree).realpath, filesystem.OS.Realpath).as("lstat"),
+	Resolve:  finds("", (*Tree).resolve, filesystem.OS.Resolve),
+
+	TryGuard: opens("guard", "", (*Tree).tryGuard, filesystem.OS.TryGuard).as("open"),
+	Unguard:  onHandle("unguard", (*Tree).close, filesystem.OS.Unguard).as("close"),
+}
+
+// What follows makes rows of functions that have the same shape.
+
+func opens(name, mode string, tree func(*Tree, string) (filesystem.Handle, string), real func(filesystem.OS, string) (filesystem.Handle, error)) row {
+	return row{name: name, mode: mode, paths: 1, tree: func(t *Tree, c *Call) Answer {
+		h, code := tree(t, c.Path)
+		return Answer{Handle: h, Code: code}
+	}, real: func(c *Call) Answer {
+		h, err := real(system, c.Path)
+		return Answer{Handle: h}.failing(err)
+	}}
+}
+
+func onHandle(name string, tree func(*Tree, filesystem.Handle) string, real func(filesystem.OS, filesystem.Handle) error) row {
+	return row{name: name, handle: true, tree: func(t *Tree, c *Call) Answer {
+		return Answer{Code: tree(t, c.Handle)}
+	}, real: func(c *Call) Answer {
+		return Answer{}.failing(real(system, c.Handle))
+	}}
+}
+
+func onPath(name string, tree func(*Tree, string) string, real func(filesystem.OS, string) error) row {
+	return row{name: name, paths: 1, tree: func(t *Tree, c *Call) Answer {
+		return Answer{Code: tree(t, c.Path)}
+	}, real: func(c *Call) Answer {
+		return Answer{}.failing(real(system, c.Path))
+	}}
+}
+
+func onPaths(name, mode, trace string, tree func(_ *Tree, from, to string) string, real func(_ filesystem.OS, from, to string) error) row {
+	return row{name: name, mode: mode, trace: trace, paths: 2, tree: func(t *Tree, c *Call) Answer {
+		return Answer{Code: tree(t, c.Path, c.Dest)}
+	}, real: func(c *Call) Answer {
+		return Answer{}.failing(real(system, c.Path, c.Dest))
+	}}
+}
+
+func finds(name string, tree func(*Tree, *Call) Answer, real func(filesystem.OS, string) (string, error)) row {
+	return row{name: name, paths: 1, tree: tree, real: func(c *Call) Answer {
+		found, err := real(system, c.Path)
+		return Answer{Data: found}.failing(err)
+	}}
+}
+
+func (r row) as(node string) row {
+	r.node = node
+	return r
+}
+
+var system filesystem.OS
+
+func (a Answer) failing(err error) Answer {
+	if err != nil {
+		return Fails(err)
+	}
+	return a
+}
+
+func described(s filesystem.Stat, id filesystem.Identity, err error) Answer {
+	return Answer{Type: s.Type, Mtime: s.ModTime.UnixNano(), Ctime: s.ChangeTime.UnixNano(), Identity: id}.failing(err)
+}
+
+// Name returns what transcripts call it.
+func (o Op) Name() string { return strings.TrimSpace(rows[o].name + " " + rows[o].mode) }
+
+// Traced returns what traces and faults call it, and for an open the mode, which is one
+// argument more. Nothing else has a mode there.
+func (o Op) Traced() (name, mode string) {
+	r := &rows[o]
+	if r.trace != "" {
+		return r.trace, ""
+	}
+	return r.name, r.mode
+}
+
+// Find returns the Op that Traced gives the name and the mode of.
+func Find(name, mode string) (Op, bool) {
+	for o := range Ops {
+		if n, m := o.Traced(); n == name && m == mode && n != "" {
+			return o, true
+		}
+	}
+	return 0, false
+}
+
+// Names returns what Traced calls the system calls that there are.
+func Names() []string {
+	var names []string
+	for o := range Ops {
+		if name, _ := o.Traced(); name != "" && (rows[o].tree != nil || o == Kill) && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// OnHandle reports whether it is about a handle, and Paths about how many paths.
+func (o Op) OnHandle() bool { return rows[o].handle }
+
+// Paths returns about how many paths it is.
+func (o Op) Paths() int { return rows[o].paths }
+
+// node is what errors call it.
+func (o Op) node() string { return cmp.Or(rows[o].node, rows[o].name) }
+
+// Names returns the names in the directory that a Readdir has read.
+func (a *Answer) Names() []string {
+	return strings.FieldsFunc(a.Data, func(r rune) bool { return r == '/' })
+}
+
+// Real makes a call of this computer's filesystem.
+func Real(c Call) Answer { return rows[c.Op].real(&c) }
+
+// Perform makes a call of the filesystem, as its actor. Handles are the actor's own.
+func (t *Tree) Perform(c *Call) Answer { return rows[c.Op].tree(t, c) }
+
+// Error describes a call that has failed as Node does. It is nil if it has not.
+func (c *Call) Error(a *Answer) error {
+	switch {
+	case a.Err != nil:
+		return a.Err
+	case a.Code == "":
+		return nil
+	case c.Op == TryGuard && a.Code == guarded:
+		return filesystem.ErrGuarded
+	case c.Op == TryGuard && a.Code == unguardable:
+		return filesystem.ErrUnguardable
+	case a.Inner != 0:
+		return callerror.Linux(a.Code, a.Inner.node(), a.Data, "")
+	}
+	return callerror.Linux(a.Code, c.Op.node(), c.Path, c.Dest)
+}
+
+// The calls as engines make them. filesystem.OS says what each is to do.
+
+func (s System) OpenExclusive(path string) (filesystem.Handle, error) {
+	return s.open(OpenExclusive, path)
+}
+func (s System) OpenRead(path string) (filesystem.Handle, error) { return s.open(OpenRead, path) }
+func (s System) OpenNoFollow(path string) (filesystem.Handle, error) {
+	return s.open(OpenNoFollow, path)
+}
+func (s System) OpenTruncate(path string) (filesystem.Handle, error) {
+	return s.open(OpenTruncate, path)
+}
+func (s System) Pin(path string) (filesystem.Handle, error) { return s.open(Pin, path) }
+func (s System) PinDirectory(path string) (filesystem.Handle, error) {
+	return s.open(PinDirectory, path)
+}
+
+func (s System) Close(h filesystem.Handle) error { return s.try(Call{Op: Close, Handle: h}) }
+
+func (s System) Read(h filesystem.Handle, limit int) ([]byte, error) {
+	a, err := s.do(Call{Op: Read, Handle: h, N: int64(limit)})
+	return []byte(a.Data), err
+}
+
+func (s System) Write(h filesystem.Handle, data []byte) error {
+	return s.try(Call{Op: Write, Handle: h, Data: string(data)})
+}
+
+func (s System) Fstat(h filesystem.Handle) (filesystem.Stat, error) {
+	stat, _, err := s.FstatIdentity(h)
+	return stat, err
+}
+
+func (s System) FstatIdentity(h filesystem.Handle) (filesystem.Stat, filesystem.Identity, error) {
+	return s.stat(Call{Op: Fstat, Handle: h})
+}
+
+func (s System) Stat(path string) (filesystem.Stat, error) {
+	stat, _, err := s.stat(Call{Op: Stat, Path: path})
+	return stat, err
+}
+
+func (s System) Lstat(path string) (filesystem.Stat, error) {
+	stat, _, err := s.LstatIdentity(path)
+	return stat, err
+}
+
+func (s System) LstatIdentity(path string) (filesystem.Stat, filesystem.Identity, error) {
+	return s.stat(Call{Op: Lstat, Path: path})
+}
+
+func (s System) Utimes(path string, ms int64) error {
+	return s.try(Call{Op: Utimes, Path: path, N: ms})
+}
+
+func (s System) Futimes(h filesystem.Handle, ms int64) error {
+	return s.try(Call{Op: Futimes, Handle: h, N: ms})
+}
+
+func (s System) Mkdir(path string) error      { return s.try(Call{Op: Mkdir, Path: path}) }
+func (s System) Rmdir(path string) error      { return s.try(Call{Op: Rmdir, Path: path}) }
+func (s System) Unlink(path string) error     { return s.try(Call{Op: Unlink, Path: path}) }
+func (s System) Link(from, to string) error   { return s.try(Call{Op: Link, Path: from, Dest: to}) }
+func (s System) Rename(from, to string) error { return s.try(Call{Op: Rename, Path: from, Dest: to}) }
+
+func (s System) RenameNoReplace(from, to string) error {
+	return s.try(Call{Op: RenameNoReplace, Path: from, Dest: to})
+}
+
+func (s System) Readdir(path string) ([]string, error) {
+	a, err := s.do(Call{Op: Readdir, Path: path})
+	return a.Names(), err
+}
+
+func (s System) Realpath(path string) (string, error) { return s.find(Realpath, path) }
+func (s System) Resolve(path string) (string, error)  { return s.find(Resolve, path) }
+
+func (s System) TryGuard(directory string) (filesystem.Handle, error) {
+	return s.open(TryGuard, directory)
+}
+
+func (s System) Unguard(h filesystem.Handle) error { return s.try(Call{Op: Unguard, Handle: h}) }
+
+func (s System) do(c Call) (Answer, error) {
+	a := s.Do(c)
+	return a, c.Error(&a)
+}
+
+func (s System) try(c Call) error {
+	_, err := s.do(c)
+	return err
+}
+
+func (s System) open(o Op, path string) (filesystem.Handle, error) {
+	a, err := s.do(Call{Op: o, Path: path})
+	return a.Handle, err
+}
+
+func (s System) find(o Op, path string) (string, error) {
+	a, err := s.do(Call{Op: o, Path: path})
+	if err != nil {
+		return "", err
+	}
+	return a.Data, nil
+}
+
+func (s System) stat(c Call) (filesystem.Stat, filesystem.Identity, error) {
+	a, err := s.do(c)
+	if err != nil {
+		return filesystem.Stat{}, filesystem.Identity{}, err
+	}
+	return filesystem.Stat{Type: a.Type, ModTime: time.Unix(0, a.Mtime), ChangeTime: time.Unix(0, a.Ctime)}, a.Identity, nil
+}
