@@ -114,7 +114,7 @@ func (o *oracle) fail(call string, codes ...string) error {
 }
 
 // Each call has every code that the engine tells apart, and one that stands for the rest:
-// the engine compares codes for equality, and TestEveryCode of conformance/engines has
+// the engine compares codes for equality, and TestEveryCode of conformance has
 // them all.
 
 func (o *oracle) OpenTruncate(string) (filesystem.Handle, error) {

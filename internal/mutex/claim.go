@@ -25,9 +25,6 @@ func (m mark) same(other mark) bool {
 	return m.identity == other.identity && m.mtime.Equal(other.mtime)
 }
 
-// is is same, unless identity is left out.
-func (e *Engine) is(m, other mark) bool { return e.Omit&Identity != 0 || m.same(other) }
-
 // A verdict is what came of looking at what is at a path, or of trying to remove it.
 type verdict uint8
 
@@ -72,9 +69,6 @@ func aside(path string) string {
 // taken by then, there are two who believe to hold the lock; of them it is the one that
 // cannot be at the path, and goes.
 func (c *claim) remove(m mark) (verdict, error) {
-	if c.Omit&Claim != 0 {
-		return c.removeDirectly(m)
-	}
 	for attempts := 0; ; attempts++ {
 		err := c.filesystem.RenameNoReplace(c.path, c.aside)
 		switch nodeerror.Code(err) {
@@ -106,7 +100,7 @@ func (c *claim) removeAside(m mark) (verdict, error) {
 	if nodeerror.Code(err) == "ENOENT" {
 		return gone, nil
 	}
-	if err == nil && c.is(found, m) {
+	if err == nil && found.same(m) {
 		err = c.protocol.remove(c.filesystem, c.aside)
 		if err == nil || nodeerror.Code(err) == "ENOENT" {
 			return removed, nil
@@ -173,7 +167,7 @@ func (c *claim) removeLinked(m mark) (verdict, error) {
 	}
 	result := another
 	found, err := c.look(c.aside)
-	if err == nil && c.is(found, m) {
+	if err == nil && found.same(m) {
 		if err = c.protocol.remove(c.filesystem, c.path); err == nil || nodeerror.Code(err) == "ENOENT" {
 			result, err = removed, nil
 		}
@@ -193,7 +187,7 @@ func (c *claim) removeDirectly(m mark) (verdict, error) {
 		return gone, nil
 	case err != nil:
 		return another, err
-	case !c.is(found, m):
+	case !found.same(m):
 		return another, nil
 	}
 	err = c.protocol.remove(c.filesystem, c.path)

@@ -6,7 +6,6 @@ import (
 	"os"
 	"runtime"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -14,189 +13,36 @@ import (
 	"github.com/seed-c461eb89/nodelock/compat/nodeerror"
 	"github.com/seed-c461eb89/nodelock/internal/callerror"
 	"github.com/seed-c461eb89/nodelock/internal/filesystem"
+	"github.com/seed-c461eb89/nodelock/internal/sim"
 )
-
-// An interposer is the system's filesystem with something between it and the engine.
-// Before each call it calls before, if that is set, whose error is the call's.
-type interposer struct {
-	filesystem.OS
-	before func(name, path string) error
-
-	mutex sync.Mutex
-	open  map[filesystem.Handle]struct{}
-}
-
-func (i *interposer) call(name, path string) error {
-	if i.before == nil {
-		return nil
-	}
-	return i.before(name, path)
-}
-
-func (i *interposer) opened(h filesystem.Handle, err error) (filesystem.Handle, error) {
-	if err == nil {
-		i.mutex.Lock()
-		defer i.mutex.Unlock()
-		if i.open == nil {
-			i.open = map[filesystem.Handle]struct{}{}
-		}
-		i.open[h] = struct{}{}
-	}
-	return h, err
-}
-
-func (i *interposer) closed(h filesystem.Handle) {
-	i.mutex.Lock()
-	defer i.mutex.Unlock()
-	delete(i.open, h)
-}
-
-// die closes everything, as the end of a process does.
-func (i *interposer) die() {
-	i.mutex.Lock()
-	defer i.mutex.Unlock()
-	for h := range i.open {
-		_ = i.OS.Close(h)
-	}
-	i.open = nil
-}
-
-func (i *interposer) TryGuard(path string) (filesystem.Handle, error) {
-	if err := i.call("guard", path); err != nil {
-		return 0, err
-	}
-	return i.opened(i.OS.TryGuard(path))
-}
-
-func (i *interposer) Unguard(h filesystem.Handle) error {
-	if err := i.call("unguard", ""); err != nil {
-		return err
-	}
-	i.closed(h)
-	return i.OS.Unguard(h)
-}
-
-func (i *interposer) OpenExclusive(path string) (filesystem.Handle, error) {
-	if err := i.call("create", path); err != nil {
-		return 0, err
-	}
-	return i.opened(i.OS.OpenExclusive(path))
-}
-
-func (i *interposer) Mkdir(path string) error {
-	if err := i.call("create", path); err != nil {
-		return err
-	}
-	return i.OS.Mkdir(path)
-}
-
-func (i *interposer) PinDirectory(path string) (filesystem.Handle, error) {
-	if err := i.call("pin", path); err != nil {
-		return 0, err
-	}
-	return i.opened(i.OS.PinDirectory(path))
-}
-
-func (i *interposer) Pin(path string) (filesystem.Handle, error) {
-	if err := i.call("pin", path); err != nil {
-		return 0, err
-	}
-	return i.opened(i.OS.Pin(path))
-}
-
-func (i *interposer) FstatIdentity(h filesystem.Handle) (filesystem.Stat, filesystem.Identity, error) {
-	if err := i.call("fstat", ""); err != nil {
-		return filesystem.Stat{}, filesystem.Identity{}, err
-	}
-	return i.OS.FstatIdentity(h)
-}
-
-func (i *interposer) LstatIdentity(path string) (filesystem.Stat, filesystem.Identity, error) {
-	if err := i.call("lstat", path); err != nil {
-		return filesystem.Stat{}, filesystem.Identity{}, err
-	}
-	return i.OS.LstatIdentity(path)
-}
-
-func (i *interposer) Futimes(h filesystem.Handle, ms int64) error {
-	if err := i.call("touch", ""); err != nil {
-		return err
-	}
-	return i.OS.Futimes(h, ms)
-}
-
-func (i *interposer) Close(h filesystem.Handle) error {
-	if err := i.call("close", ""); err != nil {
-		return err
-	}
-	i.closed(h)
-	return i.OS.Close(h)
-}
-
-func (i *interposer) RenameNoReplace(from, to string) error {
-	if err := i.call("rename", from); err != nil {
-		return err
-	}
-	return i.OS.RenameNoReplace(from, to)
-}
-
-func (i *interposer) Link(from, to string) error {
-	if err := i.call("link", from); err != nil {
-		return err
-	}
-	return i.OS.Link(from, to)
-}
-
-func (i *interposer) Unlink(path string) error {
-	if err := i.call("remove", path); err != nil {
-		return err
-	}
-	return i.OS.Unlink(path)
-}
-
-func (i *interposer) Rmdir(path string) error {
-	if err := i.call("remove", path); err != nil {
-		return err
-	}
-	return i.OS.Rmdir(path)
-}
-
-// once returns a before that calls f before the n-th call of that name.
-func once(name string, n int32, f func()) func(string, string) error {
-	var count atomic.Int32
-	return func(called, _ string) error {
-		if called == name && count.Add(1) == n {
-			f()
-		}
-		return nil
-	}
-}
 
 // Each part of the promises is left out once, in a situation that needs it.
 
 func TestGuardIsNeeded(t *testing.T) {
-	for _, omit := range []Part{0, Guard} {
+	for _, omit := range []bool{false, true} {
+		without := func(i *interposer) sim.System {
+			if omit {
+				return sim.System{Do: sim.WithoutGuard(i.Do)}
+			}
+			return i.System
+		}
 		each(t, func(t *testing.T, target Target, path string, makeLock func() error) {
 			makeStale(t, path, makeLock)
-			winner := participant(nil)
-			winner.Omit = omit
+			winner := participant(without(interpose(nil)))
 			var won *Lease
-			loserFiles := &interposer{}
-			loser := participant(loserFiles)
-			loser.Omit = omit
 			var lost error
 			// When one has judged the lock, another takes it over, and releases it when the
 			// first has renamed it.
-			steal := once("rename", 1, func() { won, _ = winner.Mutex(target, quick).TryLock(t.Context()) })
-			release := once("lstat", 1, func() {
+			steal := once(func() { won, _ = winner.Mutex(target, quick).TryLock(t.Context()) }, 1, sim.RenameNoReplace)
+			release := once(func() {
 				if won != nil {
 					lost = won.Release()
 				}
-			})
-			loserFiles.before = func(name, path string) error { return errors.Join(steal(name, path), release(name, path)) }
+			}, 1, sim.Lstat)
+			loser := participant(without(interpose(func(c *sim.Call) error { return errors.Join(steal(c), release(c)) })))
 			l, err := loser.Mutex(target, quick).TryLock(t.Context())
-			if broken := lost != nil; broken != (omit != 0) {
-				t.Errorf("omitted %b: a live lock is lost: %v", omit, lost)
+			if broken := lost != nil; broken != omit {
+				t.Errorf("omitted %t: a live lock is lost: %v", omit, lost)
 			}
 			if err == nil {
 				must(t, l.Release())
@@ -207,10 +53,13 @@ func TestGuardIsNeeded(t *testing.T) {
 }
 
 func TestIdentityIsNeeded(t *testing.T) {
-	for _, omit := range []Part{0, Identity} {
+	for _, omit := range []bool{false, true} {
 		each(t, func(t *testing.T, target Target, path string, makeLock func() error) {
-			e := participant(nil)
-			e.Omit = omit
+			files := sim.System{Do: sim.Real}
+			if omit {
+				files.Do = sim.WithoutIdentity(sim.Real)
+			}
+			e := participant(files)
 			o := quick
 			o.Update = time.Hour
 			l, err := e.Mutex(target, o).TryLock(t.Context())
@@ -222,11 +71,11 @@ func TestIdentityIsNeeded(t *testing.T) {
 			must(t, err)
 			err = l.Release()
 			_, statErr := os.Stat(path)
-			if broken := err == nil || statErr != nil; broken != (omit != 0) {
-				t.Errorf("omitted %b: released another's lock: %v, %v", omit, err, statErr)
+			if broken := err == nil || statErr != nil; broken != omit {
+				t.Errorf("omitted %t: released another's lock: %v, %v", omit, err, statErr)
 			}
-			if err := otherLease.Release(); (err != nil) != (omit != 0) {
-				t.Errorf("omitted %b: %v", omit, err)
+			if err := otherLease.Release(); (err != nil) != omit {
+				t.Errorf("omitted %t: %v", omit, err)
 			}
 			<-otherLease.Done()
 		})
@@ -234,21 +83,21 @@ func TestIdentityIsNeeded(t *testing.T) {
 }
 
 func TestClaimIsNeeded(t *testing.T) {
-	for _, omit := range []Part{0, Claim} {
+	for _, omit := range []bool{false, true} {
 		each(t, func(t *testing.T, target Target, path string, makeLock func() error) {
 			makeStale(t, path, makeLock)
-			files := &interposer{}
 			// A Node program, which knows no guard, takes the lock over at the last moment.
 			replace := func() { must(t, os.Remove(path)); must(t, makeLock()) }
-			files.before = once("rename", 1, replace)
-			if omit != 0 {
-				files.before = once("remove", 1, replace)
+			files := interpose(once(replace, 1, sim.RenameNoReplace))
+			system := files.System
+			if omit {
+				files.before = once(replace, 1, sim.Unlink, sim.Rmdir)
+				system.Do = sim.WithoutClaim(files.Do)
 			}
-			e := participant(files)
-			e.Omit = omit
+			e := participant(system)
 			l, err := e.Mutex(target, quick).TryLock(t.Context())
-			if broken := err == nil; broken != (omit != 0) {
-				t.Errorf("omitted %b: two owners: %v", omit, err)
+			if broken := err == nil; broken != omit {
+				t.Errorf("omitted %t: two owners: %v", omit, err)
 			}
 			if err == nil {
 				must(t, l.Release())
@@ -274,21 +123,20 @@ func TestCrashAtEveryCall(t *testing.T) {
 					must(t, os.Rename(path, aside(path)))
 					makeStale(t, path, makeLock)
 				}
-				files := &interposer{}
 				var calls atomic.Int32
 				var dead atomic.Bool
 				var at string
-				files.before = func(name, path string) error {
+				files := interpose(func(c *sim.Call) error {
 					if dead.Load() {
 						return errors.New("dead")
 					}
 					if calls.Add(1) == n {
-						at = name + " " + path
+						at = c.Op.Name() + " " + c.Path
 						dead.Store(true)
 						runtime.Goexit()
 					}
 					return nil
-				}
+				})
 				e := participant(files)
 				o := quick
 				o.Update = time.Hour
@@ -328,27 +176,21 @@ func TestCrashAtEveryCall(t *testing.T) {
 
 // Filesystems without a guard, without a rename that does not replace, and without links.
 func TestPoorFilesystems(t *testing.T) {
-	refuse := func(names ...string) func(string, string) error {
-		return func(name, path string) error {
-			for _, n := range names {
-				switch {
-				case n != name:
-				case n == "guard":
-					return filesystem.ErrUnguardable
-				case n == "link":
-					return callerror.FromCode("EPERM", "link", path, path)
-				default:
-					return callerror.FromCode("EINVAL", "rename", path, path)
-				}
-			}
-			return nil
-		}
-	}
 	for _, lacks := range []string{"guard", "rename", "rename link", "guard rename link"} {
 		t.Run(lacks, func(t *testing.T) {
 			each(t, func(t *testing.T, target Target, path string, makeLock func() error) {
-				files := &interposer{before: refuse(strings.Fields(lacks)...)}
-				e := participant(files)
+				do := sim.Do(sim.Real)
+				for _, lack := range strings.Fields(lacks) {
+					switch lack {
+					case "guard":
+						do = sim.WithoutGuard(do)
+					case "rename":
+						do = sim.Refuse(do, "EINVAL", sim.RenameNoReplace)
+					case "link":
+						do = sim.Refuse(do, "EPERM", sim.Link)
+					}
+				}
+				e := participant(sim.System{Do: do})
 				m := e.Mutex(target, quick)
 				for range 2 {
 					makeStale(t, path, makeLock)
@@ -380,16 +222,10 @@ func TestPoorFilesystems(t *testing.T) {
 // Without a guard, what lies aside may be in use by a participant that is alive.
 func TestAsideWithoutGuard(t *testing.T) {
 	each(t, func(t *testing.T, target Target, path string, makeLock func() error) {
-		files := &interposer{before: func(name, _ string) error {
-			if name == "guard" {
-				return filesystem.ErrUnguardable
-			}
-			return nil
-		}}
 		makeStale(t, path, makeLock)
 		must(t, os.Rename(path, aside(path)))
 		makeStale(t, path, makeLock)
-		e := participant(files)
+		e := participant(sim.System{Do: sim.WithoutGuard(sim.Real)})
 		if _, err := e.Mutex(target, quick).TryLock(t.Context()); err == nil {
 			t.Error("another's claim is ignored")
 		}
@@ -459,13 +295,12 @@ func TestReleaseWhileGuardBusy(t *testing.T) {
 func TestHeartbeatErrors(t *testing.T) {
 	each(t, func(t *testing.T, target Target, path string, _ func() error) {
 		var broken atomic.Bool
-		files := &interposer{before: func(name, path string) error {
-			if name == "touch" && broken.Load() {
+		e := participant(interpose(func(c *sim.Call) error {
+			if c.Op == sim.Futimes && broken.Load() {
 				return callerror.FromCode("EIO", "futime", "", "")
 			}
 			return nil
-		}}
-		e := participant(files)
+		}))
 		o := quick
 		o.Stale = 400 * time.Millisecond
 		l, err := e.Mutex(target, o).Lock(t.Context())

@@ -41,9 +41,6 @@ func (l *Lease) guardDirectory(ctx context.Context, patience time.Duration, busy
 	if busy == nil {
 		longest = longestPause
 	}
-	if e.Omit&Guard != 0 {
-		return guard{}, nil
-	}
 	var waited time.Duration
 	for pause := shortestPause; ; pause = min(2*pause, longest) {
 		h, err := e.filesystem.TryGuard(l.directory)

@@ -190,7 +190,7 @@ func (l *Lease) touchGuarded() (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if found.identity != l.mark.identity && e.Omit&Identity == 0 {
+	if found.identity != l.mark.identity {
 		return false, nil
 	}
 	l.mark, l.renewed = found, now
@@ -212,7 +212,7 @@ func (l *Lease) ours() (mark, bool, error) {
 	if !l.target.adopted() {
 		known.mtime = found.mtime
 	}
-	return found, err == nil && l.engine.is(found, known), err
+	return found, err == nil && found.same(known), err
 }
 
 // Release gives the lock back. If that fails, the next call tries again.

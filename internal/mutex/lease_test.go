@@ -12,6 +12,7 @@ import (
 	"github.com/seed-c461eb89/nodelock/internal/callerror"
 	"github.com/seed-c461eb89/nodelock/internal/clock"
 	"github.com/seed-c461eb89/nodelock/internal/exithook"
+	"github.com/seed-c461eb89/nodelock/internal/sim"
 )
 
 // sections is a registry that counts what is begun and ended, and stops calls that come
@@ -43,12 +44,12 @@ func TestSections(t *testing.T) {
 	each(t, func(t *testing.T, target Target, path string, makeLock func() error) {
 		makeStale(t, path, makeLock)
 		registry := &sections{}
-		files := &interposer{before: func(name, _ string) error {
-			if open := registry.begun > registry.ended; open != (name != "guard") {
-				t.Errorf("%s: in a section: %v", name, open)
+		files := interpose(func(c *sim.Call) error {
+			if open := registry.begun > registry.ended; open != (c.Op != sim.TryGuard) {
+				t.Errorf("%s: in a section: %v", c.Op.Name(), open)
 			}
 			return nil
-		}}
+		})
 		e := New(files, clock.System{}, registry)
 		l, err := e.Mutex(target, quick).TryLock(t.Context())
 		must(t, err)
@@ -70,7 +71,7 @@ func TestSections(t *testing.T) {
 func TestStoppedByACleanUp(t *testing.T) {
 	each(t, func(t *testing.T, target Target, path string, _ func() error) {
 		registry := &sections{stopped: make(chan struct{})}
-		e := New(&interposer{}, clock.System{}, registry)
+		e := New(interpose(nil), clock.System{}, registry)
 		l, err := e.Mutex(target, quick).TryLock(t.Context())
 		must(t, err)
 		registry.closed = true
@@ -96,13 +97,15 @@ func TestStoppedByACleanUp(t *testing.T) {
 func TestReleaseFails(t *testing.T) {
 	each(t, func(t *testing.T, target Target, path string, _ func() error) {
 		broken := false
-		files := &interposer{before: func(name, path string) error {
-			if broken && (name == "rename" || name == "link" || name == "remove") {
-				return callerror.Linux("EPERM", name, path, "")
+		e := participant(interpose(func(c *sim.Call) error {
+			switch c.Op {
+			case sim.RenameNoReplace, sim.Link, sim.Unlink, sim.Rmdir:
+				if broken {
+					return callerror.Linux("EPERM", c.Op.Name(), c.Path, "")
+				}
 			}
 			return nil
-		}}
-		e := participant(files)
+		}))
 		o := quick
 		o.Update = time.Hour
 		for _, mend := range []func(*Lease){
@@ -155,11 +158,11 @@ func TestLossGivesTheTurnAway(t *testing.T) {
 // The mutex is free whenever a call of the system is made.
 func TestNoMutexDuringCalls(t *testing.T) {
 	each(t, func(t *testing.T, target Target, path string, makeLock func() error) {
-		files := &interposer{}
+		files := interpose(nil)
 		e := participant(files)
-		files.before = func(name, _ string) error {
+		files.before = func(c *sim.Call) error {
 			if !e.mutex.TryLock() {
-				t.Errorf("%s: the mutex is held", name)
+				t.Errorf("%s: the mutex is held", c.Op.Name())
 				return nil
 			}
 			e.mutex.Unlock()

@@ -82,16 +82,6 @@ type Filesystem interface {
 	Rmdir(path string) error
 }
 
-// A Part is one of the things that the promises rest on.
-type Part uint8
-
-// The parts.
-const (
-	Guard Part = 1 << iota
-	Identity
-	Claim
-)
-
 // An Engine is one participant in the protocols: the mutexes of one process. Its
 // methods can be called from several goroutines at once.
 type Engine struct {
@@ -101,8 +91,6 @@ type Engine struct {
 
 	// Random returns a number from 0 to 1, for the jitter of pauses.
 	Random func() float64
-	// Omit leaves parts out, to show that each is needed.
-	Omit Part
 
 	mutex sync.Mutex
 	// turns are the callers that have their turn with a path, or wait for it.

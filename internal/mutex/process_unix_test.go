@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -21,6 +22,7 @@ import (
 	"github.com/seed-c461eb89/nodelock/internal/clock"
 	"github.com/seed-c461eb89/nodelock/internal/exithook"
 	"github.com/seed-c461eb89/nodelock/internal/filesystem"
+	"github.com/seed-c461eb89/nodelock/internal/sim"
 )
 
 const (
@@ -51,7 +53,7 @@ func child(protocol, path string) {
 			target = p.target(path)
 		}
 	}
-	files := &interposer{}
+	files := interpose(nil)
 	e := New(files, clock.System{}, &exithook.Process)
 	o := inChild
 	if stale, err := time.ParseDuration(os.Getenv(staleEnvironment)); err == nil {
@@ -93,8 +95,9 @@ func child(protocol, path string) {
 		case "unlock":
 			say("unlocked %v", l.Release())
 		case "stop-at":
-			// Stops at the next call of that name.
-			files.before = once(argument, 1, func() { _ = unix.Kill(os.Getpid(), unix.SIGSTOP) })
+			// Stops at the next call of that number.
+			op, _ := strconv.Atoi(argument)
+			files.before = once(func() { _ = unix.Kill(os.Getpid(), unix.SIGSTOP) }, 1, sim.Op(op))
 			say("ok")
 		case "arbitrate":
 			// One round of the storm: argument is a file that only one may have locked.
@@ -306,18 +309,18 @@ func TestSignalled(t *testing.T) {
 // A contender that stops while it guards the directory stops the others, but not the
 // holder's heartbeat; and takes nothing when it goes on.
 func TestStoppedInTheGuard(t *testing.T) {
-	calls := []string{"pin", "fstat", "close", "unguard"}
+	calls := []sim.Op{sim.Pin, sim.Fstat, sim.Close, sim.Unguard}
 	if testing.Short() {
-		calls = []string{"pin"}
+		calls = calls[:1]
 	}
 	for _, call := range calls {
-		t.Run(call, func(t *testing.T) {
+		t.Run(call.Name(), func(t *testing.T) {
 			t.Parallel()
 			eachInProcesses(t, func(t *testing.T, protocol, path string, _ func() error) {
 				holder, contender, other := spawn(t, protocol, path), spawn(t, protocol, path), spawn(t, protocol, path)
 				holder.do("lock")
 				holder.expect("locked false")
-				contender.do("stop-at " + call)
+				contender.do(fmt.Sprint("stop-at ", int(call)))
 				contender.expect("ok")
 				contender.do("lock")
 				contender.stopped()

@@ -135,7 +135,7 @@ func Fails(err error) Answer {
 	case filesystem.ErrUnguardable:
 		code = unguardable
 	}
-	return Answer{Code: code, Err: err}
+	return Answer{Code: cmp.Or(code, "UNKNOWN"), Err: err}
 }
 
 // A row is what there is to know of an Op.
@@ -145,9 +145,11 @@ type row struct {
 	name, mode string
 	// trace is what traces and faults call it instead, and node what errors do.
 	trace, node string
-	// handle says that it is about one, and paths about how many of those.
+	// handle says that it is about one, paths about how many of those, and opens that it
+	// is answered by a handle.
 	handle bool
 	paths  int
+	opens  bool
 	tree   func(*Tree, *Call) Answer
 	real   func(*Call) Answer
 }
@@ -212,7 +214,7 @@ var rows = [Ops]row{
 // What follows makes rows of functions that have the same shape.
 
 func opens(name, mode string, tree func(*Tree, string) (filesystem.Handle, string), real func(filesystem.OS, string) (filesystem.Handle, error)) row {
-	return row{name: name, mode: mode, paths: 1, tree: func(t *Tree, c *Call) Answer {
+	return row{name: name, mode: mode, paths: 1, opens: true, tree: func(t *Tree, c *Call) Answer {
 		h, code := tree(t, c.Path)
 		return Answer{Handle: h, Code: code}
 	}, real: func(c *Call) Answer {
@@ -304,8 +306,11 @@ func Names() []string {
 	return names
 }
 
-// OnHandle reports whether it is about a handle, and Paths about how many paths.
+// OnHandle reports whether it is about a handle.
 func (o Op) OnHandle() bool { return rows[o].handle }
+
+// Opens reports whether it is answered by a handle.
+func (o Op) Opens() bool { return rows[o].opens }
 
 // Paths returns about how many paths it is.
 func (o Op) Paths() int { return rows[o].paths }

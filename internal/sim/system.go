@@ -12,7 +12,7 @@ import (
 
 // A System is all that an engine sees of its system: a filesystem, a clock, a machine and
 // an exit hook. Do answers its calls.
-type System struct{ Do func(Call) Answer }
+type System struct{ Do Do }
 
 // Now, Wait and AfterFunc are those of [clock.Clock].
 func (s System) Now() time.Time { return time.Unix(0, s.Do(Call{Op: Now}).N) }
