@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -11,10 +12,8 @@ import (
 	"time"
 
 	"github.com/seed-c461eb89/nodelock/compat/nodeerror"
-	"github.com/seed-c461eb89/nodelock/internal/clock"
-	"github.com/seed-c461eb89/nodelock/internal/exithook"
 	"github.com/seed-c461eb89/nodelock/internal/filesystem"
-	"github.com/seed-c461eb89/nodelock/internal/nodetime"
+	"github.com/seed-c461eb89/nodelock/internal/sim"
 )
 
 // The proof that Acquire ends.
@@ -60,6 +59,7 @@ func (c cost) plus(d cost) cost {
 // An oracle gives the answers that script says, and the first that there is to those
 // that come after. It notes how many there were.
 type oracle struct {
+	sim.System
 	script  []int
 	answers []int // how many there were to choose from, by question
 	listing [][]string
@@ -103,129 +103,97 @@ func (o *oracle) taken() []int {
 	return taken
 }
 
-// fail chooses between success and the errors.
-func (o *oracle) fail(call string, codes ...string) error {
+// failures are what each call may fail with: every code that the engine tells apart, and
+// one that stands for the rest. The engine compares codes for equality, and TestEveryCode of
+// conformance has them all.
+var failures = map[sim.Op][]string{
+	sim.OpenTruncate: {"ENOENT", "EIO"}, sim.OpenNoFollow: {"ENOENT", "EIO"},
+	sim.Read: {"EIO"}, sim.Write: {"ENOENT", "EIO"}, sim.Close: {"EIO"},
+	sim.Fstat: {"EIO"}, sim.Lstat: {"ENOENT", "EIO"}, sim.Kill: {"ESRCH", "EPERM"},
+	sim.Unlink: {"ENOENT", "EIO"}, sim.Link: {"EEXIST", "ENOENT", "EIO"}, sim.Rename: {"ENOENT", "EIO"},
+	sim.RenameNoReplace: {"EEXIST", "ENOTEMPTY", "ENOENT", "EINVAL"},
+	sim.Mkdir:           {"EEXIST", "ENOENT", "EIO"}, sim.Readdir: {"ENOENT", "EIO"},
+	sim.Rmdir: {"ENOENT", "ENOTEMPTY", "EEXIST", "EPERM", "EBUSY", "EIO"},
+}
+
+const old, fresh = int64(1e6), int64(1 << 40 * 1e6)
+
+// successes are the answers of calls that tell something, if they do not fail.
+var successes = map[sim.Op][]sim.Answer{
+	sim.Fstat: {{Type: filesystem.File, Mtime: old}, {Type: filesystem.File, Mtime: fresh}, {Type: filesystem.Directory}, {Type: filesystem.Other}},
+	sim.Lstat: {
+		{Type: filesystem.Directory, Mtime: old}, {Type: filesystem.Directory, Mtime: fresh},
+		{Type: filesystem.File, Mtime: old}, {Type: filesystem.File, Mtime: fresh}, {Type: filesystem.Symlink, Mtime: old},
+	},
+	sim.Read: {{Data: `{"pid":7,"hostname":"here"}`}, {Data: `no JSON`}},
+}
+
+func newOracle() *oracle {
+	o := &oracle{}
+	o.Do = o.do
+	return o
+}
+
+func (o *oracle) do(c sim.Call) (a sim.Answer) {
+	switch c.Op {
+	case sim.Now:
+		a.N = fresh
+	case sim.Wait:
+		o.cost.parks++
+		o.cost.parked += time.Duration(c.N)
+		// A context that ends makes a way shorter. It is tried too.
+		if o.choose(2) == 1 {
+			a.Err = context.Canceled
+		}
+	case sim.Hostname:
+		a.Data = "here"
+	case sim.Pid:
+		a.N = 1
+	case sim.Random:
+		a.Data = strings.Repeat("\x00", int(c.N))
+	case sim.Fraction:
+		// It makes every pause as long as it can be.
+		a.N = int64(math.Float64bits(1 - 1e-9))
+	case sim.Realpath, sim.Resolve:
+		a.Data = c.Path
+	case sim.SetTimer, sim.StopTimer, sim.Begin, sim.TryBegin, sim.End, sim.Utimes:
+	default:
+		return o.call(&c)
+	}
+	return a
+}
+
+func (o *oracle) call(c *sim.Call) sim.Answer {
 	o.cost.calls++
-	i := o.choose(1 + len(codes))
-	if i == 0 {
-		return nil
+	codes := failures[c.Op]
+	switch c.Op {
+	case sim.Close:
+		if len(o.listing[1]) > 1 {
+			// With two names there are ways enough; with one it was tried.
+			return sim.Answer{}
+		}
+	case sim.Rename, sim.RenameNoReplace:
+		o.cost.renames++
+	case sim.Unlink, sim.Rmdir:
+		o.cost.removals++
+		if c.Path == o.dir {
+			o.cost.rmdirs++
+		} else if c.Op == sim.Rmdir {
+			codes = []string{"EIO"}
+		}
 	}
-	return &nodeerror.Error{Code: codes[i-1], Syscall: call}
-}
-
-// Each call has every code that the engine tells apart, and one that stands for the rest:
-// the engine compares codes for equality, and TestEveryCode of conformance has
-// them all.
-
-func (o *oracle) OpenTruncate(string) (filesystem.Handle, error) {
-	return 1, o.fail("open", "ENOENT", "EIO")
-}
-func (o *oracle) Write(filesystem.Handle, []byte) error { return o.fail("write", "ENOENT", "EIO") }
-func (o *oracle) OpenNoFollow(string) (filesystem.Handle, error) {
-	return 1, o.fail("open", "ENOENT", "EIO")
-}
-func (o *oracle) Close(filesystem.Handle) error {
-	if len(o.listing[1]) > 1 {
-		// With two names there are ways enough; with one it was tried.
-		o.cost.calls++
-		return nil
+	if i := o.choose(1 + len(codes)); i > 0 {
+		return sim.Fails(&nodeerror.Error{Code: codes[i-1]})
 	}
-	return o.fail("close", "EIO")
-}
-
-var old, fresh = time.UnixMilli(1), time.UnixMilli(1 << 40)
-
-func (o *oracle) Fstat(filesystem.Handle) (filesystem.Stat, error) {
-	stats := []filesystem.Stat{{Type: filesystem.File, ModTime: old}, {Type: filesystem.File, ModTime: fresh}, {Type: filesystem.Directory}, {Type: filesystem.Other}}
-	if err := o.fail("fstat", "EIO"); err != nil {
-		return filesystem.Stat{}, err
+	if c.Op == sim.Readdir {
+		o.listed = o.listing[o.choose(len(o.listing))]
+		return sim.Answer{Data: strings.Join(o.listed, "/")}
 	}
-	return stats[o.choose(len(stats))], nil
-}
-
-func (o *oracle) Read(filesystem.Handle, int) ([]byte, error) {
-	records := []string{`{"pid":7,"hostname":"here"}`, `no JSON`}
-	if err := o.fail("read", "EIO"); err != nil {
-		return nil, err
+	if answers := successes[c.Op]; answers != nil {
+		return answers[o.choose(len(answers))]
 	}
-	return []byte(records[o.choose(len(records))]), nil
+	return sim.Answer{Handle: 1}
 }
-
-func (o *oracle) Lstat(path string) (filesystem.Stat, error) {
-	if err := o.fail("lstat", "ENOENT", "EIO"); err != nil {
-		return filesystem.Stat{}, err
-	}
-	stats := []filesystem.Stat{{Type: filesystem.Directory, ModTime: old}, {Type: filesystem.Directory, ModTime: fresh}, {Type: filesystem.File, ModTime: old}, {Type: filesystem.File, ModTime: fresh}, {Type: filesystem.Symlink}}
-	return stats[o.choose(len(stats))], nil
-}
-
-func (o *oracle) Kill(int) error { return o.fail("kill", "ESRCH", "EPERM") }
-
-func (o *oracle) Unlink(string) error {
-	o.cost.removals++
-	return o.fail("unlink", "ENOENT", "EIO")
-}
-
-func (o *oracle) Link(string, string) error { return o.fail("link", "EEXIST", "ENOENT", "EIO") }
-
-func (o *oracle) Rename(string, string) error {
-	o.cost.renames++
-	return o.fail("rename", "ENOENT", "EIO")
-}
-
-func (o *oracle) RenameNoReplace(string, string) error {
-	o.cost.renames++
-	return o.fail("rename", "EEXIST", "ENOTEMPTY", "ENOENT", "EINVAL")
-}
-
-func (o *oracle) Mkdir(string) error { return o.fail("mkdir", "EEXIST", "ENOENT", "EIO") }
-
-func (o *oracle) Rmdir(path string) error {
-	o.cost.removals++
-	if path != o.dir {
-		return o.fail("rmdir", "EIO")
-	}
-	o.cost.rmdirs++
-	return o.fail("rmdir", "ENOENT", "ENOTEMPTY", "EEXIST", "EPERM", "EBUSY", "EIO")
-}
-
-func (o *oracle) Readdir(string) ([]string, error) {
-	if err := o.fail("scandir", "ENOENT", "EIO"); err != nil {
-		return nil, err
-	}
-	o.listed = o.listing[o.choose(len(o.listing))]
-	return o.listed, nil
-}
-
-func (o *oracle) Utimes(string, int64) error        { return nil }
-func (o *oracle) Realpath(p string) (string, error) { return p, nil }
-func (o *oracle) Resolve(p string) (string, error)  { return p, nil }
-
-func (o *oracle) Hostname() (string, error) { return "here", nil }
-func (o *oracle) Pid() int                  { return 1 }
-func (o *oracle) Random(p []byte)           { clear(p) }
-
-// Fraction makes every pause as long as it can be.
-func (o *oracle) Fraction() float64 { return 1 - 1e-9 }
-
-func (o *oracle) Now() time.Time { return time.UnixMilli(1 << 40) }
-
-func (o *oracle) Wait(_ context.Context, d time.Duration) error {
-	o.cost.parks++
-	o.cost.parked += nodetime.Delay(d)
-	// A context that ends makes a way shorter. It is tried too.
-	if o.choose(2) == 1 {
-		return context.Canceled
-	}
-	return nil
-}
-
-func (o *oracle) AfterFunc(time.Duration, func()) clock.Timer { return noTimer{} }
-
-type noTimer struct{}
-
-func (noTimer) Stop() bool          { return true }
-func (noTimer) Reset(time.Duration) {}
 
 const ownRecord = "L-20041103T195348-00000000.json" // at the oracle's time, with its chance
 
@@ -238,7 +206,7 @@ var (
 
 func (o *oracle) lock(t *testing.T, platform Platform) *Lock {
 	t.Helper()
-	lock, err := New(o, o, o, platform, exithook.None{}).Directory("/d.lockdir", "target", Options{})
+	lock, err := New(o, o, o, platform, o).Directory("/d.lockdir", "target", Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -306,7 +274,8 @@ type step struct {
 // steps that lead to one node only those are kept that cost more of something than the
 // others.
 func (g *graph) search(t *testing.T, from node) {
-	o := &oracle{listing: g.listing}
+	o := newOracle()
+	o.listing = g.listing
 	lock := o.lock(t, g.platform)
 	var steps []step
 	for more := true; more; more = o.next() {
@@ -530,7 +499,8 @@ func TestAcquireIsBounded(t *testing.T) {
 				}
 				t.Logf("%s: at most %d", c.name, got)
 
-				o := &oracle{listing: test.listing}
+				o := newOracle()
+				o.listing = test.listing
 				lock := o.lock(t, test.platform)
 				o.script = worst.script
 				o.cost.rounds = worst.cost.rounds // which it cannot see

@@ -30,7 +30,7 @@ func TestQuote(t *testing.T) {
 // What Node 20 gives for the object with JSON.stringify(record, null, 2).
 func TestBody(t *testing.T) {
 	const want = "{\n  \"lock_id\": \"L-20231114T221320-0a1b2c3d\",\n  \"target\": \"notes/to \\\"pic\\\".md\",\n  \"pid\": 1,\n  \"hostname\": \"host.example\",\n  \"created_at\": \"2023-11-14T22:13:20.007Z\"\n}"
-	l := &Lock{Engine: New(nil, nil, &oracle{}, POSIX(), exithook.None{}), options: Options{Hostname: "host.example"}, target: `notes/to "pic".md`}
+	l := &Lock{Engine: New(nil, nil, newOracle(), POSIX(), exithook.None{}), options: Options{Hostname: "host.example"}, target: `notes/to "pic".md`}
 	at := time.UnixMilli(1700000000007).In(time.FixedZone("east", 3600))
 	if got := string(l.body("L-20231114T221320-0a1b2c3d", at)); got != want {
 		t.Errorf("got  %q\nwant %q", got, want)
@@ -39,7 +39,7 @@ func TestBody(t *testing.T) {
 
 func TestMint(t *testing.T) {
 	at := time.UnixMilli(1700000000999).In(time.FixedZone("west", -8*3600))
-	if got, want := New(nil, nil, fixedChance{}, POSIX(), exithook.None{}).mint(at), "L-20231114T221320-0a1b2c3d"; got != want {
+	if got, want := New(nil, nil, fixedChance{newOracle()}, POSIX(), exithook.None{}).mint(at), "L-20231114T221320-0a1b2c3d"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
