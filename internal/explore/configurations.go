@@ -71,7 +71,7 @@ func files(name string, participants ...Participant) Config {
 
 // With a stale lock that is there in the beginning.
 func (c Config) stale() Config {
-	c.Old = oldTime
+	c.Left = []Left{{c.Lock, c.Type, oldTime}}
 	return c
 }
 
@@ -99,7 +99,9 @@ func Configurations(long bool) []Config {
 		list = append(list, protocols[i].incomplete()...)
 		list = append(list, protocols[i].withNode()...)
 	}
+	list = append(list, lockDirectories(false)...)
 	if long {
+		list = append(list, lockDirectories(true)...)
 		list = append(list, longMirrors()...)
 	}
 	return list
@@ -154,11 +156,11 @@ var protocols = []protocol{
 // lock is a Mutex that waits for the lock, and try one that does not. Parts can be left
 // out.
 func (p *protocol) lock(omit *lack) Participant {
-	return Participant{"Mutex" + without(omit), mutexLock(p.target, true, omit)}
+	return Participant{"Mutex" + without(omit), mutexLock(p.target, true, omit, mutexOptions)}
 }
 
 func (p *protocol) try(omit *lack) Participant {
-	return Participant{"Mutex" + without(omit) + ", TryLock", mutexLock(p.target, false, omit)}
+	return Participant{"Mutex" + without(omit) + ", TryLock", mutexLock(p.target, false, omit, mutexOptions)}
 }
 
 func without(omit *lack) string {
@@ -171,13 +173,15 @@ func without(omit *lack) string {
 // mutexes are the configurations of Mutexes alone: nothing is violated.
 func (p *protocol) mutexes(long bool) []Config {
 	lock, try := p.lock(nil), p.try(nil)
-	plain := Participant{"Mutex, plain rename", mutexLock(p.target, false, plainRename)}
+	plain := Participant{"Mutex, plain rename", mutexLock(p.target, false, plainRename, mutexOptions)}
+	doubts := Participant{"Mutex that doubts, TryLock", mutexLock(p.target, false, nil, doubting())}
 	name := p.name + "-mutex-"
 	list := []Config{
 		p.configuration(name+"2", try, try).stale().stops(1, 1),
 		p.configuration(name+"2-wait", lock, lock).stops(1, 1),
 		p.configuration(name+"2-later", lock, try.later()).stops(1, 1),
 		p.configuration(name+"2-plain", plain, plain).stale().stops(1, 1),
+		p.configuration(name+"2-doubt", doubts, doubts).stale().stops(1, 1),
 		p.configuration(name+"3", try, try, try).stale().stops(1, 1),
 		p.configuration(name+"3-crash", lock, lock, lock).stale().stops(2, 0),
 	}

@@ -59,14 +59,19 @@ type Config struct {
 	ByChange bool
 	// Stale is the age from which on a lock may be taken over.
 	Stale time.Duration
-	// Old is how long ago the lock was left that is there in the beginning; 0: none is.
-	Old time.Duration
+	// Records says that the lock is a directory, and whoever has a record in it holds it.
+	Records bool
+	// Left is what is there in the beginning.
+	Left []Left
 	// Participants are who takes part, seven at most.
 	Participants []Participant
 	// Next is who takes the lock when all is over. It must get it.
 	Next Participant
 	// Crashes and Pauses say how many there can be in one schedule.
 	Crashes, Pauses int
+	// Shorter is a length that a pause may have beside those that the others' timers and
+	// the threshold give it.
+	Shorter time.Duration
 	// Horizon ends a schedule that goes on for so long; 0: ten times Stale.
 	Horizon time.Duration
 	// Expect are the invariants that are violated, as is known.
@@ -77,6 +82,13 @@ type Config struct {
 	Large bool
 	// Walks is how many schedules are tried at random; 0: all are.
 	Walks int
+}
+
+// A Left is a file that was left some time ago.
+type Left struct {
+	Path string
+	Type filesystem.Type
+	Age  time.Duration
 }
 
 // A Participant is one process.

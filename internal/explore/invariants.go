@@ -2,6 +2,7 @@ package explore
 
 import (
 	"math/bits"
+	"strings"
 
 	"github.com/seed-c461eb89/nodelock/internal/sim"
 )
@@ -25,13 +26,25 @@ func (v violations) has(i Invariant) bool { return v.victims(i) != 0 }
 // judged by who made it, which no participant can see.
 func (w *world) lock(s *state) *sim.Node {
 	at := s.files.Lookup(0, w.config.Lock)
-	if at.Node == sim.None {
+	if at.Node == sim.None || w.config.Records {
 		return &nothing
 	}
 	return &s.files.Nodes[at.Node]
 }
 
 var nothing sim.Node
+
+// record returns the record of a participant in the lock directory, or what is not in use.
+func (w *world) record(s *state, who int) *sim.Node {
+	dir := s.files.Lookup(0, w.config.Lock).Node
+	for i := range s.files.Entries {
+		e := &s.files.Entries[i]
+		if n := &s.files.Nodes[e.Node]; e.Dir == dir && int(n.Maker()) == who+1 && strings.HasSuffix(e.Name, ".json") {
+			return n
+		}
+	}
+	return &nothing
+}
 
 // harm says what a call of who's has done to the lock that was there before.
 func (w *world) harm(s *state, before *sim.Node, who int) violations {
@@ -61,24 +74,26 @@ func (w *world) harm(s *state, before *sim.Node, who int) violations {
 // check says which invariants do not hold, and notes whose lock has become stale.
 func (w *world) check(s *state) (found violations) {
 	lock := w.lock(s)
-	owner := -1
-	if lock.Used {
-		owner = int(lock.Maker()) - 1
-	}
-	if owner >= 0 {
-		if p := &s.parts[owner]; !p.late && p.active() && w.age(s, lock) > w.stale {
-			p.late = true
-		}
-	}
 	var holders violations
 	for who := range s.parts[:s.count] {
 		p := &s.parts[who]
-		if !p.active() || p.late || p.history.phase != Holding {
+		if !p.active() || p.late {
 			continue
 		}
-		holders |= violated(SingleWinner, who)
-		if owner != who {
-			found |= violated(NoFalseOwner, who)
+		own := lock
+		if w.config.Records {
+			own = w.record(s, who)
+		}
+		owns := own.Used && int(own.Maker()) == who+1
+		if owns && w.age(s, own) > w.stale {
+			p.late = true
+			continue
+		}
+		if p.history.phase == Holding {
+			holders |= violated(SingleWinner, who)
+			if !owns {
+				found |= violated(NoFalseOwner, who)
+			}
 		}
 	}
 	if bits.OnesCount64(uint64(holders)) > 1 {
@@ -101,9 +116,12 @@ func (w *world) stranded(s *state, scratch *state) string {
 	}
 	for _, e := range s.files.Entries {
 		// What lies at the lock's path is left by its maker, and anything else by who put
-		// it there.
+		// it there. A directory for records is there for what is in it.
 		by := e.By
-		if e.Name == w.config.Lock {
+		switch {
+		case w.config.Records && e.Name == w.config.Lock:
+			continue
+		case w.config.Records || e.Name == w.config.Lock:
 			by = s.files.Nodes[e.Node].Maker()
 		}
 		if peaceful(by) {
@@ -136,8 +154,10 @@ func (w *world) nextAcquires(s *state) bool {
 	var space [8]move
 	for p.active() && s.now < until {
 		if p.history.phase == Holding {
-			lock := w.lock(s)
-			return lock.Maker() == nextActor+1
+			if w.config.Records {
+				return w.record(s, nextActor).Used
+			}
+			return w.lock(s).Maker() == nextActor+1
 		}
 		moves := w.moves(s, space[:0])
 		if len(moves) == 0 {

@@ -128,12 +128,13 @@ func newWorld(c *Config) *world {
 	s := &w.initial
 	s.now, s.crashes, s.pauses = epoch, int8(c.Crashes), int8(c.Pauses)
 	s.files = *sim.New("", 1, epoch*1e6)
-	if c.Old > 0 {
-		node, code := s.files.Place(c.Lock, c.Type, "")
+	for _, l := range c.Left {
+		node, code := s.files.Place(l.Path, l.Type, "")
 		if code != "" {
-			panic("explore: the lock cannot be placed: " + code)
+			panic("explore: " + l.Path + " cannot be placed: " + code)
 		}
-		s.files.SetTimes(node, s.files.Now-c.Old.Nanoseconds(), s.files.Now-c.Old.Nanoseconds())
+		at := s.files.Now - l.Age.Nanoseconds()
+		s.files.SetTimes(node, at, at)
 	}
 	for i, p := range c.Participants {
 		w.automata[i] = newAutomaton(p.Run, i, epoch)
@@ -272,6 +273,9 @@ func (w *world) nextTime(s *state) int64 {
 		case !p.active():
 		case p.pausedAt != 0:
 			due(p.pausedAt + w.sleep)
+			if shorter := p.pausedAt + w.config.Shorter.Milliseconds(); shorter > s.now {
+				due(shorter)
+			}
 		default:
 			for i := range p.history.wants {
 				if want := &p.history.wants[i]; want.live && want.call.Op == sim.Wait {
@@ -322,6 +326,10 @@ func (w *world) play(s *state, m move, what *action) violations {
 		case sim.Wait:
 			p.waits[m.slot] = 0
 		case sim.Yield:
+		case sim.Kill:
+			if other := &s.parts[call.N-1]; !other.active() {
+				e.answer.Code = "ESRCH"
+			}
 		default:
 			before := *w.lock(s)
 			s.files.Actor = m.who + 1

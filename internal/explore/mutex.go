@@ -19,6 +19,14 @@ type lack struct {
 	without func(sim.Do) sim.Do
 }
 
+// from takes the part off a system. Nobody does without nothing.
+func (l *lack) from(s sim.System) sim.System {
+	if l != nil {
+		s.Do = l.without(s.Do)
+	}
+	return s
+}
+
 var (
 	guard       = &lack{"guard", sim.WithoutGuard}
 	identity    = &lack{"identity check", sim.WithoutIdentity}
@@ -26,17 +34,21 @@ var (
 	plainRename = &lack{"plain rename", func(do sim.Do) sim.Do { return sim.Refuse(do, "EINVAL", sim.RenameNoReplace) }}
 )
 
+// doubting has a Mutex watch a lock that looks stale before it takes it over.
+func doubting() mutex.Options {
+	o := mutexOptions
+	o.Doubt = staleTime / 4
+	return o
+}
+
 // mutexLock is a program that locks with a Mutex, waiting or not, and does without some
 // part.
-func mutexLock(t mutex.Target, wait bool, omit *lack) func(*Process) {
+func mutexLock(t mutex.Target, wait bool, omit *lack, o mutex.Options) func(*Process) {
 	return func(p *Process) {
-		s := p.System
-		if omit != nil {
-			s.Do = omit.without(s.Do)
-		}
+		s := omit.from(p.System)
 		e := mutex.New(s, s, s)
 		e.Random = func() float64 { return 1 }
-		m := e.Mutex(t, mutexOptions)
+		m := e.Mutex(t, o)
 		p.Contend()
 		lock := m.TryLock
 		if wait {

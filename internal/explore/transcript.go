@@ -24,8 +24,8 @@ func (c *Config) Transcript(schedule string) (string, error) {
 	for i, p := range c.Participants {
 		fmt.Fprintf(&b, "%s is %s\n", name(i), p.Kind)
 	}
-	if c.Old > 0 {
-		fmt.Fprintf(&b, "%s was left %d ms ago; the threshold is %d ms\n", c.Lock, c.Old.Milliseconds(), c.Stale.Milliseconds())
+	for _, l := range c.Left {
+		fmt.Fprintf(&b, "%s was left %d ms ago; the threshold is %d ms\n", l.Path, l.Age.Milliseconds(), c.Stale.Milliseconds())
 	}
 	b.WriteByte('\n')
 	var s, scratch state
