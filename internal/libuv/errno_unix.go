@@ -3,8 +3,11 @@
 package libuv
 
 import (
+	"slices"
 	"strconv"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // Named returns libuv's name for a system error and the number that goes with it,
@@ -15,6 +18,9 @@ func Named(errno syscall.Errno) (code string, number int) {
 		if known.errno == errno {
 			return known.code, -int(errno)
 		}
+	}
+	if name := unix.ErrnoName(errno); slices.Contains(optional, name) {
+		return name, -int(errno)
 	}
 	return unnamed + strconv.Itoa(-int(errno)), -int(errno)
 }
@@ -27,12 +33,23 @@ func Errno(code string) (errno syscall.Errno, number int, ok bool) {
 			return known.errno, -int(known.errno), true
 		}
 	}
+	if slices.Contains(optional, code) {
+		const highest = 255
+		for errno := syscall.Errno(1); errno <= highest; errno++ {
+			if unix.ErrnoName(errno) == code {
+				return errno, -int(errno), true
+			}
+		}
+	}
 	return 0, 0, false
 }
 
+// optional are the codes of errors that not every Unix has.
+var optional = []string{"EFTYPE", "ENODATA", "ENONET", "EREMOTEIO", "EUNATCH"}
+
 // errnos has the commonest first: what contention, a missing file and a lack of
-// permission give. systemErrnos are those that not every Unix has.
-var errnos = append([]knownErrno{
+// permission give.
+var errnos = []knownErrno{
 	{syscall.EEXIST, "EEXIST"},
 	{syscall.ENOENT, "ENOENT"},
 	{syscall.EACCES, "EACCES"},
@@ -97,7 +114,7 @@ var errnos = append([]knownErrno{
 	{syscall.ETIMEDOUT, "ETIMEDOUT"},
 	{syscall.ETXTBSY, "ETXTBSY"},
 	{syscall.EXDEV, "EXDEV"},
-}, systemErrnos...)
+}
 
 type knownErrno struct {
 	errno syscall.Errno

@@ -131,7 +131,7 @@ func Unnamed(code string) bool { return strings.HasPrefix(code, unnamed) }
 // names a second one.
 func HasPath(call string) bool {
 	switch call {
-	case "", "close", "fstat", "futime", "read", "write", "kill", "uv_cwd":
+	case "", "close", "flock", "fstat", "futime", "read", "write", "kill", "uv_cwd":
 		return false
 	}
 	return true

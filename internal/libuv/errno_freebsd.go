@@ -1,7 +1,0 @@
-package libuv
-
-import "syscall"
-
-var systemErrnos = []knownErrno{
-	{syscall.EFTYPE, "EFTYPE"},
-}
