@@ -174,6 +174,7 @@ func without(omit *lack) string {
 func (p *protocol) mutexes(long bool) []Config {
 	lock, try := p.lock(nil), p.try(nil)
 	plain := Participant{"Mutex, plain rename", mutexLock(p.target, false, plainRename, mutexOptions)}
+	noNote := Participant{"Mutex without note, TryLock", mutexLock(p.target, false, note, mutexOptions)}
 	doubts := Participant{"Mutex that doubts, TryLock", mutexLock(p.target, false, nil, doubting())}
 	name := p.name + "-mutex-"
 	list := []Config{
@@ -181,6 +182,7 @@ func (p *protocol) mutexes(long bool) []Config {
 		p.configuration(name+"2-wait", lock, lock).stops(1, 1),
 		p.configuration(name+"2-later", lock, try.later()).stops(1, 1),
 		p.configuration(name+"2-plain", plain, plain).stale().stops(1, 1),
+		p.configuration(name+"2-no-note", noNote, noNote).stale().stops(1, 1),
 		p.configuration(name+"2-doubt", doubts, doubts).stale().stops(1, 1),
 		p.configuration(name+"3", try, try, try).stale().stops(1, 1),
 		p.configuration(name+"3-crash", lock, lock, lock).stale().stops(2, 0),
@@ -196,7 +198,11 @@ func (p *protocol) mutexes(long bool) []Config {
 		list[i].Next = lock
 		list[i].Large = len(list[i].Participants) > 2 || list[i].Participants[1].Kind == lock.Kind
 	}
-	return list
+	// Nobody takes a lock over but from the dead, and the next one gets it all the same.
+	never := Participant{"Mutex, stale 0", mutexLock(p.target, true, nil, forever())}
+	c := p.configuration(name+"2-forever", never, never).stops(2, 0)
+	c.Stale, c.Next = 10*staleTime, never
+	return append(list, c)
 }
 
 // parts are situations in which a Mutex needs its parts: with the part, there are fewer
@@ -246,6 +252,11 @@ func (p *protocol) withNode() []Config {
 		if i == 0 {
 			c.Expect = append(c.Expect, NothingStranded)
 		}
+		list = append(list, c)
+
+		// One is killed at any point, and the lock is not old.
+		c = p.configuration(fmt.Sprintf("%s-mutex-node-%d-crash", p.name, i+1), p.lock(nil), p.try(nil), node).stops(1, 0)
+		c.Next = p.lock(nil)
 		list = append(list, c)
 	}
 	return list

@@ -243,19 +243,13 @@ func (w *world) moves(s *state, list []move) []move {
 }
 
 // mayResume reports whether a paused participant may go on. That it does at once is no
-// pause. While it has a kernel lock all others wait for that, and it goes on in the end.
+// pause. While it has the guard all others wait for that, and it goes on in the end.
 func (w *world) mayResume(s *state, who int) bool {
 	since := s.now - s.parts[who].pausedAt
 	if since == 0 || since >= w.sleep {
 		return since != 0
 	}
-	for i := range s.files.Handles {
-		h := &s.files.Handles[i]
-		if int(h.Owner)-1 == who && s.files.Nodes[h.Node].Locked == h.Number {
-			return false
-		}
-	}
-	return true
+	return !s.files.Guards(uint8(who) + 1)
 }
 
 // nextTime returns when something is due next: a timer, or the end of the longest pause,

@@ -30,6 +30,7 @@ func (l *lack) from(s sim.System) sim.System {
 var (
 	guard       = &lack{"guard", sim.WithoutGuard}
 	identity    = &lack{"identity check", sim.WithoutIdentity}
+	note        = &lack{"note", sim.WithoutNote}
 	claim       = &lack{"claim", sim.WithoutClaim}
 	plainRename = &lack{"plain rename", func(do sim.Do) sim.Do { return sim.Refuse(do, "EINVAL", sim.RenameNoReplace) }}
 )
@@ -41,13 +42,20 @@ func doubting() mutex.Options {
 	return o
 }
 
+// forever has a Mutex take over no lock because of its age.
+func forever() mutex.Options {
+	o := mutexOptions
+	o.Stale = 0
+	return o
+}
+
 // mutexLock is a program that locks with a Mutex, waiting or not, and does without some
 // part.
 func mutexLock(t mutex.Target, wait bool, omit *lack, o mutex.Options) func(*Process) {
 	return func(p *Process) {
 		s := omit.from(p.System)
 		e := mutex.New(s, s, s)
-		e.Random = func() float64 { return 1 }
+		e.Random, e.Pid = func() float64 { return 1 }, p.who+1
 		m := e.Mutex(t, o)
 		p.Contend()
 		lock := m.TryLock

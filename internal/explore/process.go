@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/seed-c461eb89/nodelock/internal/filesystem"
 	"github.com/seed-c461eb89/nodelock/internal/sim"
 )
 
@@ -96,13 +97,33 @@ func (p *Process) do(c sim.Call) (a sim.Answer) {
 		c.N = max(c.N, int64(leastWait))
 		return p.tasks.Park(c)
 	default:
-		if c.Op == sim.Realpath && c.Path == "/" {
-			a.Data = c.Path // it is always there
+		if a, ok := ofRoot(c); ok {
 			return a
 		}
 		return p.tasks.Park(c)
 	}
 	return a
+}
+
+// ofRoot answers what is asked of the root directory, which is always there and always the
+// same. Only the guard of it is not.
+func ofRoot(c sim.Call) (a sim.Answer, ok bool) {
+	root := c.Path == "/" || c.Path == "" && c.Handle == sim.Root
+	switch {
+	case !root:
+		return a, false
+	case c.Op == sim.Realpath:
+		a.Data = c.Path
+	case c.Op == sim.OpenDirectory:
+		a.Handle = sim.Root
+	case c.Op == sim.Fstat, c.Op == sim.Stat:
+		a.Type = filesystem.Directory
+	case c.Op == sim.Reach:
+		a.N = int64(filesystem.ReachKernel)
+	case c.Op != sim.Close:
+		return a, false
+	}
+	return a, true
 }
 
 func (p *Process) setTimer(c *sim.Call) {

@@ -79,6 +79,7 @@ const (
 	tagWait
 	tagTimer
 	tagNode
+	tagNodeAtime
 	tagNodeData
 	tagEntry
 	tagHandle
@@ -125,6 +126,7 @@ func (s *state) hash() sum {
 		n := &f.Nodes[i]
 		if n.Used {
 			h.add(tagNode|uint64(n.ID)<<16|uint64(i)<<8|uint64(n.Kind), uint64(n.Nlink)<<32|uint64(n.Locked), uint64(n.Mtime), uint64(n.Ctime))
+			h.add(tagNodeAtime|uint64(i), uint64(n.Atime), 0, 0)
 			if n.Data != "" {
 				h.add(tagNodeData|uint64(i), hashString(n.Data), 0, 0)
 			}

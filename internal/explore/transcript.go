@@ -99,8 +99,13 @@ func describe(c *sim.Call, a *sim.Answer, now int64) string {
 		return b.String()
 	case sim.Yield:
 		return b.String()
-	case sim.Utimes, sim.Futimes:
+	case sim.Utimes:
 		b.WriteString(" to " + ago(c.N, now))
+	case sim.Futimes:
+		b.WriteString(" to " + ago(milliseconds(c.N), now))
+		if c.Atime != c.N {
+			b.WriteString(", with a note")
+		}
 	}
 	switch {
 	case a.Code != "":
@@ -109,12 +114,14 @@ func describe(c *sim.Call, a *sim.Answer, now int64) string {
 		fmt.Fprintf(&b, ": #%d", a.Handle)
 	case a.Type != filesystem.Other:
 		fmt.Fprintf(&b, ": modified %s, changed %s",
-			ago(nodetime.Milliseconds(time.Unix(0, a.Mtime)), now), ago(nodetime.Milliseconds(time.Unix(0, a.Ctime)), now))
+			ago(milliseconds(a.Mtime), now), ago(milliseconds(a.Ctime), now))
 	default:
 		b.WriteString(": ok")
 	}
 	return b.String()
 }
+
+func milliseconds(ns int64) int64 { return nodetime.Milliseconds(time.Unix(0, ns)) }
 
 func ago(ms, now int64) string {
 	switch {

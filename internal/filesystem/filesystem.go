@@ -40,6 +40,7 @@ const (
 type Stat struct {
 	Type       Type
 	Size       int64 // of a file, in bytes
+	AccessTime time.Time
 	ModTime    time.Time
 	ChangeTime time.Time // on Windows NTFS's ChangeTime, as libuv reports it
 }

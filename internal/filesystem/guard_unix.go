@@ -2,82 +2,22 @@
 
 package filesystem
 
-import (
-	"slices"
+import "golang.org/x/sys/unix"
 
-	"golang.org/x/sys/unix"
-)
+func openDirectory(path string) (Handle, error) {
+	return open(path, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_DIRECTORY)
+}
 
-// unguardable are the errors of flock where the filesystem has none. NFS has EBADF: it
-// makes it a lock of its own, which wants a file that is open for writing.
-var unguardable = []error{unix.ENOLCK, unix.EOPNOTSUPP, unix.ENOTSUP, unix.ENOSYS, unix.EINVAL, unix.EBADF}
-
-func tryGuard(directory string) (Handle, error) {
-	h, err := open(directory, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_DIRECTORY)
-	switch err {
+// tryGuard takes the guard by a flock on the directory.
+func tryGuard(directory Handle) (Handle, error) {
+	switch tryFlock(directory) {
 	case nil:
-	case unix.EACCES:
-		return noHandle, ErrUnguardable
-	default:
-		return noHandle, err
+		return directory, nil
+	case ErrFlocked:
+		return noHandle, ErrGuarded
 	}
-	for {
-		err := unix.Flock(int(h), unix.LOCK_EX|unix.LOCK_NB)
-		switch {
-		case err == nil:
-			return h, nil
-		case err == unix.EINTR:
-			continue
-		case err == unix.EWOULDBLOCK:
-			err = ErrGuarded
-		case slices.Contains(unguardable, err):
-			err = ErrUnguardable
-		}
-		closeHandle(h)
-		return noHandle, err
-	}
+	_ = funlock(directory) // a network filesystem may have locked it all the same
+	return noHandle, ErrUnguardable
 }
 
-// unguard does not leave it to close: a child that is being started has a copy of the
-// descriptor until it is another program.
-func unguard(h Handle) error {
-	err := unix.Flock(int(h), unix.LOCK_UN)
-	if closeErr := closeHandle(h); err == nil {
-		err = closeErr
-	}
-	return err
-}
-
-func pinDirectory(path string) (Handle, error) {
-	return open(path, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_DIRECTORY|unix.O_NOFOLLOW)
-}
-
-func fstatIdentity(h Handle) (Stat, Identity, error) {
-	var st unix.Stat_t
-	for {
-		switch err := unix.Fstat(int(h), &st); err {
-		case nil:
-			return statOf(&st), identityOf(&st), nil
-		case unix.EINTR:
-		default:
-			return Stat{}, Identity{}, err
-		}
-	}
-}
-
-func lstatIdentity(path string) (Stat, Identity, error) {
-	var st unix.Stat_t
-	for {
-		switch err := unix.Lstat(path, &st); err {
-		case nil:
-			return statOf(&st), identityOf(&st), nil
-		case unix.EINTR:
-		default:
-			return Stat{}, Identity{}, err
-		}
-	}
-}
-
-func identityOf(st *unix.Stat_t) Identity {
-	return Identity{Device: uint64(st.Dev), File: [2]uint64{uint64(st.Ino)}}
-}
+func unguard(guard Handle) error { return funlock(guard) }

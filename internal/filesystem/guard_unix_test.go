@@ -8,6 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+
 	"github.com/seed-c461eb89/nodelock/compat/nodeerror"
 )
 
@@ -18,32 +21,98 @@ func TestGuard(t *testing.T) {
 	must(t, os.Symlink("d", "l"))
 	must(t, os.WriteFile("f", nil, 0o666))
 	before := tree(t)
-	h, err := system.TryGuard("d")
+	open := func(path string) Handle {
+		h, err := system.OpenDirectory(path)
+		must(t, err)
+		t.Cleanup(func() { must(t, system.Close(h)) })
+		return h
+	}
+	d := open("d")
+	g, err := system.TryGuard(d)
 	must(t, err)
 	for _, path := range []string{"d", "l", "./d/"} {
-		if _, err := system.TryGuard(path); err != ErrGuarded {
+		if _, err := system.TryGuard(open(path)); err != ErrGuarded {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
-	other, err := system.TryGuard(".")
+	other, err := system.TryGuard(open("."))
 	must(t, err)
 	// A child that is started meanwhile does not keep the guard.
 	child := exec.Command("sleep", "1")
 	must(t, child.Start())
-	must(t, system.Unguard(h))
+	must(t, system.Unguard(g))
 	must(t, system.Unguard(other))
-	h, err = system.TryGuard("l")
+	// The handle can be used again, and so can another one.
+	for _, h := range []Handle{d, open("l"), d} {
+		g, err := system.TryGuard(h)
+		must(t, err)
+		must(t, system.Unguard(g))
+	}
+	// The end of the handle is the end of the guard.
+	h, err := system.OpenDirectory("d")
 	must(t, err)
-	must(t, system.Unguard(h))
-	if after := tree(t); len(after) != len(before) {
-		t.Errorf("%v; was %v", after, before)
+	_, err = system.TryGuard(h)
+	must(t, err)
+	must(t, system.Close(h))
+	g, err = system.TryGuard(d)
+	must(t, err)
+	must(t, system.Unguard(g))
+	if diff := cmp.Diff(before, tree(t)); diff != "" {
+		t.Errorf("the files have changed (-before +after):\n%s", diff)
 	}
 	for path, code := range map[string]string{"f": "ENOTDIR", "nowhere": "ENOENT", "": "ENOENT", "a\x00": "ERR_INVALID_ARG_VALUE"} {
-		if _, err := system.TryGuard(path); nodeerror.Code(err) != code {
+		if _, err := system.OpenDirectory(path); nodeerror.Code(err) != code {
 			t.Errorf("%q: %v; want %s", path, err, code)
 		}
 	}
 	must(t, child.Wait())
+}
+
+// The kernel's lock belongs to the handle, and not to the process: it is refused to another
+// handle, and dies with its own.
+func TestFlock(t *testing.T) {
+	t.Chdir(t.TempDir())
+	var system OS
+	must(t, os.Mkdir("d", 0o777))
+	must(t, os.Symlink("f", "l"))
+	f, err := system.PinNew("f")
+	must(t, err)
+	d, err := system.PinDirectory("d")
+	must(t, err)
+	for path, h := range map[string]Handle{"f": f, "d": d} {
+		must(t, system.TryFlock(h))
+		other, err := system.PinForFlock(path)
+		must(t, err)
+		if err := system.TryFlock(other); err != ErrFlocked {
+			t.Errorf("%s is locked twice: %v", path, err)
+		}
+		must(t, system.Funlock(h))
+		must(t, system.TryFlock(other))
+		if err := system.TryFlock(h); err != ErrFlocked {
+			t.Errorf("%s is locked twice: %v", path, err)
+		}
+		must(t, system.Close(other))
+		must(t, system.TryFlock(h))
+		must(t, os.Remove(path)) // which does not end the lock
+		must(t, system.Close(h))
+	}
+	if err := system.TryFlock(Handle(9999)); nodeerror.Code(err) != "EBADF" || err.Error() != "EBADF: bad file descriptor, flock" {
+		t.Error(err)
+	}
+	// Neither a link nor a pipe is a trap.
+	if _, err := system.PinForFlock("l"); err == nil {
+		t.Error("a link is followed")
+	}
+	must(t, unix.Mkfifo("p", 0o666))
+	p, err := system.PinForFlock("p")
+	must(t, err)
+	must(t, system.Close(p))
+	must(t, os.Symlink("nowhere", "dangling"))
+	for path, code := range map[string]string{"dangling": "EEXIST", "d/x": "ENOENT", "p": "EEXIST", "a\x00": "ERR_INVALID_ARG_VALUE"} {
+		if _, err := system.PinNew(path); nodeerror.Code(err) != code {
+			t.Errorf("PinNew(%q): %v; want %s", path, err, code)
+		}
+	}
 }
 
 // While a file is open its identity is its own, and no longer.
@@ -102,33 +171,29 @@ func TestPin(t *testing.T) {
 	}
 }
 
-// Futimes stores what Utimes does, which is what Node stores.
+// Futimes sets both times of what the handle has open, wherever that is.
 func TestFutimes(t *testing.T) {
 	t.Chdir(t.TempDir())
 	var system OS
 	must(t, system.Mkdir("d"))
-	must(t, system.Mkdir("e"))
 	directory, err := system.PinDirectory("d")
 	must(t, err)
-	file, err := system.OpenExclusive("f")
+	file, err := system.PinNew("f")
 	must(t, err)
 	must(t, os.Rename("d", "moved"))
-	for _, ms := range milliseconds()[:60] {
-		must(t, system.Utimes("e", ms))
-		want, err := system.Stat("e")
+	mtime := time.Unix(1700000000, 123456000)
+	atime := time.Unix(1700086400, 424194000)
+	for path, h := range map[string]Handle{"moved": directory, "f": file} {
+		must(t, system.Futimes(h, path, atime, mtime))
+		stat, err := system.Stat(path)
 		must(t, err)
-		for path, h := range map[string]Handle{"moved": directory, "f": file} {
-			must(t, system.Futimes(h, ms))
-			stat, err := system.Stat(path)
-			must(t, err)
-			if !stat.ModTime.Equal(want.ModTime) {
-				t.Errorf("%d: %v; want %v", ms, stat.ModTime, want.ModTime)
-			}
+		if !stat.ModTime.Equal(mtime) || !stat.AccessTime.Equal(atime) {
+			t.Errorf("%s: modified %v, accessed %v", path, stat.ModTime, stat.AccessTime)
 		}
 	}
 	must(t, system.Close(directory))
 	must(t, system.Close(file))
-	err = system.Futimes(Handle(9999), time.Now().UnixMilli())
+	err = system.Futimes(Handle(9999), "", atime, mtime)
 	if nodeerror.Code(err) != "EBADF" || err.Error() != "EBADF: bad file descriptor, futime" {
 		t.Error(err)
 	}

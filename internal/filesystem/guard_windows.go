@@ -2,28 +2,30 @@ package filesystem
 
 import (
 	"fmt"
-	"unsafe"
 
 	"golang.org/x/sys/windows"
 )
 
-func tryGuard(directory string) (Handle, error) {
-	d, err := createFile(directory, windows.FILE_READ_ATTRIBUTES, windows.OPEN_EXISTING, 0)
-	if err != nil {
-		return noHandle, err
-	}
-	_, id, err := fstatIdentity(Handle(d))
-	windows.CloseHandle(d)
+func openDirectory(path string) (Handle, error) {
+	h, err := createFile(path, windows.FILE_READ_ATTRIBUTES, windows.OPEN_EXISTING, 0)
+	return Handle(h), err
+}
+
+// tryGuard takes the guard by a named mutex whose name is made of the directory's
+// identity. The mutex guards by being there and not by being owned, so that no thread is
+// tied to it.
+func tryGuard(directory Handle) (Handle, error) {
+	_, id, err := fstatIdentity(directory)
 	if err != nil {
 		return noHandle, ErrUnguardable
 	}
 	// In the namespace of all sessions, where any user may create a mutex.
 	name, err := windows.UTF16PtrFromString(fmt.Sprintf(`Global\nodelock-%x-%x-%x`, id.Device, id.File[0], id.File[1]))
 	if err != nil {
-		return noHandle, err
+		return noHandle, ErrUnguardable
 	}
-	// It is there from the moment that somebody creates it until he closes it, or ends.
-	// Others that find it hold it too for an instant; that is taken for a guard, and
+	// It is there from the moment that a process creates it until that process closes it, or
+	// ends. Others that find it hold it too for an instant; that is taken for a guard, and
 	// they come again.
 	h, err := windows.CreateMutex(nil, false, name)
 	switch err {
@@ -35,73 +37,7 @@ func tryGuard(directory string) (Handle, error) {
 	case windows.ERROR_ACCESS_DENIED:
 		return noHandle, ErrGuarded // another user's
 	}
-	return noHandle, err
+	return noHandle, ErrUnguardable
 }
 
-func unguard(h Handle) error { return windows.CloseHandle(windows.Handle(h)) }
-
-func pin(path string) (Handle, error) {
-	h, err := createFile(path, windows.FILE_READ_ATTRIBUTES, windows.OPEN_EXISTING, windows.FILE_FLAG_OPEN_REPARSE_POINT)
-	return Handle(h), err
-}
-
-func pinDirectory(path string) (Handle, error) {
-	h, err := createFile(path, windows.FILE_READ_ATTRIBUTES|windows.FILE_WRITE_ATTRIBUTES, windows.OPEN_EXISTING, windows.FILE_FLAG_OPEN_REPARSE_POINT)
-	if err != nil {
-		return noHandle, err
-	}
-	info, err := basicInfoOf(h)
-	if err == nil && (info.attributes&windows.FILE_ATTRIBUTE_DIRECTORY == 0 || info.attributes&windows.FILE_ATTRIBUTE_REPARSE_POINT != 0) {
-		err = codedError("ENOTDIR")
-	}
-	if err != nil {
-		windows.CloseHandle(h)
-		return noHandle, err
-	}
-	return Handle(h), nil
-}
-
-// fileIDInfo is FILE_ID_INFO.
-type fileIDInfo struct {
-	volume uint64
-	file   [2]uint64
-}
-
-func fstatIdentity(h Handle) (Stat, Identity, error) {
-	s, info, err := statOf(windows.Handle(h))
-	if err != nil {
-		return Stat{}, Identity{}, err
-	}
-	if info.attributes&windows.FILE_ATTRIBUTE_REPARSE_POINT != 0 {
-		if _, err := linkTarget(windows.Handle(h)); err == nil {
-			s.Type = Symlink
-		}
-	}
-	const fileIDInfoClass = 18
-	var id fileIDInfo
-	err = windows.GetFileInformationByHandleEx(windows.Handle(h), fileIDInfoClass, (*byte)(unsafe.Pointer(&id)), uint32(unsafe.Sizeof(id)))
-	if err == nil {
-		return s, Identity{id.volume, id.file}, nil
-	}
-	// A filesystem without wide identities.
-	var narrow windows.ByHandleFileInformation
-	if err := windows.GetFileInformationByHandle(windows.Handle(h), &narrow); err != nil {
-		return Stat{}, Identity{}, err
-	}
-	file := uint64(narrow.FileIndexHigh)<<32 | uint64(narrow.FileIndexLow)
-	return s, Identity{uint64(narrow.VolumeSerialNumber), [2]uint64{file}}, nil
-}
-
-func lstatIdentity(path string) (Stat, Identity, error) {
-	h, err := pin(path)
-	if err != nil {
-		return Stat{}, Identity{}, err
-	}
-	defer closeHandle(h)
-	return fstatIdentity(h)
-}
-
-func futimes(h Handle, mtimeMs int64) error {
-	t := filetimeOf(mtimeMs)
-	return windows.SetFileTime(windows.Handle(h), nil, &t, &t)
-}
+func unguard(guard Handle) error { return windows.CloseHandle(windows.Handle(guard)) }

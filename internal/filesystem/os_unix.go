@@ -4,6 +4,7 @@ package filesystem
 
 import (
 	"slices"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -11,7 +12,8 @@ import (
 	"github.com/seed-c461eb89/nodelock/internal/nodetime"
 )
 
-// libuv repeats every call but close that a signal breaks off, and so do these.
+// libuv repeats every call but close that a signal breaks off, and so do these. Some are
+// package syscall's, because package unix does not have them on every system.
 
 func openExclusive(path string) (Handle, error) {
 	return open(path, unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY|unix.O_CLOEXEC)
@@ -103,6 +105,7 @@ func isSymlink(path string) (bool, error) {
 func statOf(st *unix.Stat_t) Stat {
 	s := Stat{
 		Size:       st.Size,
+		AccessTime: time.Unix(st.Atim.Unix()),
 		ModTime:    time.Unix(st.Mtim.Unix()),
 		ChangeTime: time.Unix(st.Ctim.Unix()),
 	}
@@ -127,7 +130,7 @@ func unlink(path string) error {
 
 func link(from, to string) error {
 	for {
-		if err := unix.Link(from, to); err != unix.EINTR {
+		if err := syscall.Link(from, to); err != unix.EINTR {
 			return err
 		}
 	}
@@ -135,7 +138,7 @@ func link(from, to string) error {
 
 func rename(from, to string) error {
 	for {
-		if err := unix.Rename(from, to); err != unix.EINTR {
+		if err := syscall.Rename(from, to); err != unix.EINTR {
 			return err
 		}
 	}
@@ -143,7 +146,7 @@ func rename(from, to string) error {
 
 func mkdir(path string) error {
 	for {
-		if err := unix.Mkdir(path, 0o777); err != unix.EINTR {
+		if err := syscall.Mkdir(path, 0o777); err != unix.EINTR {
 			return err
 		}
 	}
@@ -151,7 +154,7 @@ func mkdir(path string) error {
 
 func rmdir(path string) error {
 	for {
-		if err := unix.Rmdir(path); err != unix.EINTR {
+		if err := syscall.Rmdir(path); err != unix.EINTR {
 			return err
 		}
 	}

@@ -64,7 +64,10 @@ func statOf(h windows.Handle) (Stat, basicInfo, error) {
 	if err := windows.GetFileInformationByHandleEx(h, standardInfoClass, (*byte)(unsafe.Pointer(&standard)), uint32(unsafe.Sizeof(standard))); err != nil {
 		return Stat{}, info, err
 	}
-	s := Stat{Type: File, Size: standard.size, ModTime: timeOf(info.write), ChangeTime: timeOf(info.change)}
+	s := Stat{
+		Type: File, Size: standard.size,
+		AccessTime: timeOf(info.access), ModTime: timeOf(info.write), ChangeTime: timeOf(info.change),
+	}
 	if info.attributes&windows.FILE_ATTRIBUTE_DIRECTORY != 0 {
 		s.Type = Directory
 	}

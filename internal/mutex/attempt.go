@@ -1,8 +1,8 @@
 package mutex
 
 import (
+	"cmp"
 	"context"
-	"path/filepath"
 	"time"
 
 	"github.com/seed-c461eb89/nodelock/compat/nodeerror"
@@ -18,8 +18,9 @@ const rounds = 3
 func (c *contention) attempt(ctx context.Context) (*Lease, error) {
 	e := c.engine
 	l := c.newLease()
-	g, err := l.guardDirectory(ctx, tryPatience, nil)
+	s, err := e.guard(ctx, c.directory, tryPatience, nil)
 	if err == ErrGuardBusy {
+		c.seen = sight{}
 		return nil, nil
 	}
 	if err != nil {
@@ -27,18 +28,19 @@ func (c *contention) attempt(ctx context.Context) (*Lease, error) {
 	}
 	if !e.registry.TryBegin(e) {
 		// The process ends. Its clean-up needs the guard.
-		g.end()
+		s.end()
 		e.registry.Begin(e)
 	}
-	taken, err := l.take(c, g.held)
+	taken, err := l.take(c, s.guarded)
 	if taken {
 		l.enter()
 	}
-	g.end()
+	s.end()
 	e.registry.End()
 	if !taken {
 		return nil, err
 	}
+	l.setGuarded(s)
 	if l.reclaimed && c.options.Settle > 0 {
 		// Not to be broken off: the caller is to hear that the lock was taken over.
 		if err := e.clock.Wait(context.Background(), c.options.Settle); err != nil {
@@ -54,13 +56,14 @@ func (c *contention) attempt(ctx context.Context) (*Lease, error) {
 }
 
 func (c *contention) newLease() *Lease {
-	directory, _ := filepath.Split(c.path)
-	l := &Lease{Mutex: c.Mutex, path: c.path, file: c.file, directory: directory}
+	l := &Lease{
+		Mutex: c.Mutex, path: c.path, file: c.file, parent: c.parentPath, name: c.name, directory: c.directory, pin: noHandle,
+	}
 	l.Begin(c.parent)
 	return l
 }
 
-// take takes the lock if it is free or stale.
+// take takes the lock if it is free, stale, or its holder is dead.
 //
 // It is guarded: no participant that uses this engine judges, removes or renews a lock
 // between any two of these calls. One that does not may
@@ -72,84 +75,134 @@ func (c *contention) newLease() *Lease {
 //     prevents that. The next look, after Settle or at the heartbeat, finds out.
 func (l *Lease) take(c *contention, guarded bool) (bool, error) {
 	for range rounds {
-		v, err := l.takeover(c, guarded)
-		if v == another {
-			return false, err
-		}
-		l.reclaimed = v == removed
-		pin, err := l.target.create(l.claim(guarded))
-		switch {
-		case err == nil:
-			return l.pinned(pin)
-		case err != errGone && nodeerror.Code(err) != "EEXIST":
-			return false, err
+		done, err := l.replace(c, guarded)
+		if done || err != nil {
+			return err == nil && l.pin != noHandle, err
 		}
 	}
 	return false, nil
 }
 
-// pinned takes note of what has been created.
-func (l *Lease) pinned(pin filesystem.Handle) (bool, error) {
+// replace makes the lock where there is none, or where what there is may be taken over. It
+// is done when the lock is made, or another has it; if not, what was at the path has gone.
+func (l *Lease) replace(c *contention, guarded bool) (done bool, err error) {
 	files := l.engine.filesystem
-	stat, id, err := files.FstatIdentity(pin)
-	if err != nil {
-		_ = files.Close(pin)
-		_ = l.target.remove(files, l.path)
-		return false, err
+	verdict, found, pin, err := l.judge(c)
+	if pin != noHandle {
+		// Closed only when the claim is over, so that the identity cannot be reused.
+		defer files.Close(pin)
 	}
-	l.pin, l.mark, l.renewed = pin, markOf(stat, id), l.engine.now()
-	return true, nil
+	if err != nil || verdict == another {
+		return true, err
+	}
+	claim := l.claim(guarded)
+	if verdict == stale {
+		if moved, err := l.engine.moved(l.directory, l.parent); err != nil || moved {
+			return true, cmp.Or(err, errMoved)
+		}
+		if verdict, err = claim.remove(found); verdict == another {
+			return true, err
+		}
+		// It is said also if the lock can only be made by a later attempt.
+		c.reclaimed = c.reclaimed || verdict == removed
+	}
+	err = l.create(claim)
+	if nodeerror.Code(err) == "EEXIST" || err == errGone {
+		return false, nil
+	}
+	l.reclaimed = c.reclaimed
+	return true, err
 }
 
-// takeover removes the lock at the path if it is stale. It returns gone if there is none,
-// and another if it is not stale, or not that one.
+// create makes the lock and takes note of it.
+func (l *Lease) create(c *claim) error {
+	e := l.engine
+	now := e.now()
+	pin, err := c.create(func(h filesystem.Handle, path string) error {
+		l.flocked = l.directory.reach == filesystem.ReachKernel && e.filesystem.TryFlock(h) == nil
+		return e.stamp(h, path, now, l.flocked)
+	})
+	if err != nil {
+		return err
+	}
+	stat, id, err := e.filesystem.FstatIdentity(pin)
+	if err != nil {
+		_ = l.target.remove(e.filesystem, l.path)
+		_ = e.filesystem.Close(pin)
+		return err
+	}
+	l.pin, l.known, l.renewed = pin, markOf(stat, id), now
+	return nil
+}
+
+// judge looks at the lock at the path. It returns gone if there is none, stale if it may be
+// taken over, and else another.
 //
 // The clock is read first: a contender that stops after that finds no lock stale that
 // was renewed meanwhile.
-func (l *Lease) takeover(c *contention, guarded bool) (verdict, error) {
+//
+// The handle that it returns, unless there is none, keeps the identity of the lock its own.
+func (l *Lease) judge(c *contention) (verdict, mark, filesystem.Handle, error) {
 	files := l.engine.filesystem
-	now := l.engine.now()
+	now := l.engine.clock.Now()
+	c.seen = sight{}
 	h, err := files.Pin(l.path)
-	c.renewed = 0
 	if nodeerror.Code(err) == "ENOENT" {
-		return gone, nil
+		return gone, mark{}, noHandle, nil
 	}
 	if err != nil {
-		return another, err
+		return another, mark{}, noHandle, err
 	}
-	// Closed only when the claim is over, so that the identity cannot be reused.
-	defer files.Close(h)
 	stat, id, err := files.FstatIdentity(h)
+	if err == nil {
+		err = l.target.wrong(l.path, stat)
+	}
 	if err != nil {
-		return another, err
-	}
-	if err := l.target.wrong(l.path, stat); err != nil {
-		return another, err
-	}
-	c.renewed = nodetime.Milliseconds(l.target.filetime(stat))
-	if !l.stale(stat, now) {
-		return another, nil
+		return another, mark{}, h, err
 	}
 	found := markOf(stat, id)
+	c.seen = sight{there: true, renewed: nodetime.Milliseconds(stat.ModTime), pid: noteOf(stat)}
+	if l.engine.holderIsDead(l.directory, l.path, stat, id) {
+		return stale, found, h, nil
+	}
+	if !c.expired(l.target.filetime(stat), found, now) {
+		return another, found, h, nil
+	}
 	if l.options.Doubt > 0 && !found.same(c.doubt) {
 		c.doubt = found
-		return another, nil
+		return another, found, h, nil
 	}
-	return l.claim(guarded).remove(found)
+	return stale, found, h, nil
 }
 
-// stale says whether a lock may be taken over (L7, P6).
-func (l *Lease) stale(stat filesystem.Stat, now int64) bool {
-	age := nodetime.Duration(now - nodetime.Milliseconds(l.target.filetime(stat)))
-	return l.options.Stale > 0 && age > l.options.Stale
+// expired says whether a lock is stale by its file time (L7, P6): whether it is older than
+// the threshold, however exact that time is. A time that lies ahead by more than the
+// threshold is no holder's: the clock was set back since. It counts as stale when it has
+// not changed for as long as the threshold says.
+func (c *contention) expired(filetime time.Time, found mark, now time.Time) bool {
+	threshold := c.options.Stale
+	if threshold <= 0 {
+		return false
+	}
+	age := nodetime.Duration(now.UnixMilli() - nodetime.Milliseconds(filetime))
+	if age >= -threshold {
+		return age > threshold && age-threshold > grain(filetime)
+	}
+	if !found.same(c.ahead) {
+		c.ahead, c.aheadSince = found, now
+	}
+	return now.Sub(c.aheadSince) > threshold
 }
 
 func (l *Lease) claim(guarded bool) *claim {
-	return &claim{l.engine, l.target.protocol, l.path, aside(l.path), guarded, max(l.options.Stale, leastPatience)}
+	return &claim{
+		Engine: l.engine, protocol: l.target.protocol, path: l.path, guarded: guarded,
+		// A directory is opened only when it is made: were that in its place, a participant that
+		// knows no guard could replace it before. And where no age makes a lock stale, only its
+		// note tells that its holder is dead: a lock without must not be seen.
+		complete: l.target.adopted() || l.options.Stale <= 0,
+	}
 }
-
-// leastPatience is how long what lies aside is left alone without a guard, at least.
-const leastPatience = 2 * time.Second
 
 // confirm looks at a lock that was taken some time ago, and reports whether it is still
 // this one. After a takeover, a participant that knows no guard, and judged the same stale

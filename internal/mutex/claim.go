@@ -8,13 +8,13 @@ import (
 
 	"github.com/seed-c461eb89/nodelock/compat/nodeerror"
 	"github.com/seed-c461eb89/nodelock/internal/filesystem"
-	"github.com/seed-c461eb89/nodelock/internal/nodetime"
 )
 
 // A mark is what a lock is known by.
 type mark struct {
 	identity filesystem.Identity
-	// mtime is as the filesystem gave it back. Whoever renews the lock changes it.
+	// mtime is as the filesystem gave it back. A participant that renews the lock changes
+	// it.
 	mtime time.Time
 }
 
@@ -30,28 +30,36 @@ type verdict uint8
 
 const (
 	gone    verdict = iota // there is nothing
-	another                // it is somebody else's, who has it still
+	another                // it is another's, which has it still
 	stale                  // it may be taken over
 	removed                // it was there, and is not any more
 )
 
-// A claim is the removal of one lock.
+// A claim is the removal of one lock. It is renamed aside, replacing nothing; then it is
+// seen whether that was the right one, and only then is it removed. Where no second name
+// can be had, for whatever reason, it is looked at and removed in its place: that is weaker
+// against participants that know no guard, and better than to leave it.
 type claim struct {
 	*Engine
 	protocol
-	path, aside string
-	// guarded says that nobody else of this engine's kind is at it.
+	path string
+	// guarded says that no other participant of this engine's kind is at it.
 	guarded bool
-	// patience is after what age what lies aside is taken for left behind, if not
-	// guarded.
-	patience time.Duration
+	// complete says that a lock is to be at its path only when it is complete.
+	complete bool
 }
 
-// aside returns the name that a lock has between being claimed and being removed. It is
-// the same each time, so that what a crash leaves is found without looking for it, and
-// no name that one of the protocols makes of another.
-func aside(path string) string {
-	const suffix, longest = ".nodelock-claim", 255
+// Names beside the lock. They are the same each time, so that what a crash leaves is found
+// without looking for it, and no names that one of the protocols makes of another.
+const (
+	// asideSuffix is for a lock that was renamed in order to be removed.
+	asideSuffix = ".nodelock-claim"
+	// newSuffix is for a lock that is to be renamed when it is complete.
+	newSuffix = ".nodelock-new"
+)
+
+func beside(path, suffix string) string {
+	const longest = 255
 	directory, name := filepath.Split(path)
 	if len(name)+len(suffix) > longest {
 		hash := fnv.New64a()
@@ -61,60 +69,57 @@ func aside(path string) string {
 	return directory + name + suffix
 }
 
-// remove removes the lock at the path if it is m. The caller has its file open, so that
-// no other can be taken for it.
+func aside(path string) string { return beside(path, asideSuffix) }
+
+// remove removes the lock m from the path. It returns removed if it has; gone if there was
+// none; and another if it was not that one, or not to be removed. With an error the lock may
+// be at the path, aside, or removed.
 //
-// Between looking at the lock and renaming it somebody who knows no guard may replace
+// Between looking at the lock and renaming it a participant that knows no guard may replace
 // it: then the wrong one is renamed, which is seen, and it is put back. If its place is
-// taken by then, there are two who believe to hold the lock; of them it is the one that
+// taken by then, there are two that believe to hold the lock; of them it is the one that
 // cannot be at the path, and goes.
 func (c *claim) remove(m mark) (verdict, error) {
-	for attempts := 0; ; attempts++ {
-		err := c.filesystem.RenameNoReplace(c.path, c.aside)
-		switch nodeerror.Code(err) {
-		case "":
-			return c.removeAside(m)
-		case "ENOENT":
-			return gone, nil
-		case "EINVAL", "ENOSYS", "ENOTSUP", "EXDEV": // EXDEV: of another layer of an overlay
-			if c.linkable() {
-				return c.removeLinked(m)
-			}
-			return c.removeDirectly(m)
-		case "EEXIST":
-			if attempts > 0 {
-				return another, err
-			}
-			if done, err := c.clear(); !done {
-				return another, err
-			}
-		default:
-			return another, err
-		}
+	aside := aside(c.path)
+	err := c.filesystem.RenameNoReplace(c.path, aside)
+	if nodeerror.Code(err) == "EEXIST" && c.clear(aside) {
+		err = c.filesystem.RenameNoReplace(c.path, aside)
 	}
-}
-
-// removeAside removes what has been renamed, or puts it back.
-func (c *claim) removeAside(m mark) (verdict, error) {
-	found, err := c.look(c.aside)
 	if nodeerror.Code(err) == "ENOENT" {
 		return gone, nil
 	}
+	found, lookErr := c.look(aside)
+	if err != nil && (lookErr != nil || !found.same(m)) {
+		return c.removeInPlace(m)
+	}
+	// It is there, and if the renaming has failed, it has had its effect all the same.
+	err = lookErr
 	if err == nil && found.same(m) {
-		err = c.protocol.remove(c.filesystem, c.aside)
+		err = c.protocol.remove(c.filesystem, aside)
 		if err == nil || nodeerror.Code(err) == "ENOENT" {
 			return removed, nil
 		}
-		// There is something in the directory.
+		// There is something in the directory, or another program has it open.
 	}
-	backErr := c.filesystem.RenameNoReplace(c.aside, c.path)
-	if nodeerror.Code(backErr) == "EEXIST" {
-		backErr = c.protocol.remove(c.filesystem, c.aside)
+	if nodeerror.Code(err) == "ENOENT" {
+		return gone, nil
 	}
-	if err == nil {
-		err = backErr
+	if nodeerror.Code(c.filesystem.RenameNoReplace(aside, c.path)) == "EEXIST" {
+		_ = c.protocol.remove(c.filesystem, aside)
 	}
 	return another, err
+}
+
+// removeAside removes the lock m if it lies aside.
+func (c *claim) removeAside(m mark) error {
+	found, err := c.look(aside(c.path))
+	if err == nil && found.same(m) {
+		err = c.protocol.remove(c.filesystem, aside(c.path))
+	}
+	if nodeerror.Code(err) == "ENOENT" {
+		return nil
+	}
+	return err
 }
 
 func (c *claim) look(path string) (mark, error) {
@@ -122,73 +127,28 @@ func (c *claim) look(path string) (mark, error) {
 	return markOf(stat, id), err
 }
 
-// clear removes what lies aside: what another has renamed and, since he has ended, not
-// removed. There is no need to put it back, since the path is taken: whoever held it has
-// lost it and finds out by himself.
-//
-// Without a guard he may not have ended, and it is left to lie for a while. The ctime is
-// when it was renamed.
-func (c *claim) clear() (bool, error) {
+// clear removes what lies beside the lock, and reports whether it has: what another
+// participant has made or renamed there and, since it has ended, not removed. There is no
+// need to put it back, since the path is taken: its holder has lost it and finds out by
+// itself. Without a guard it may not have ended, and what can be no lock is another
+// program's: both are left alone.
+func (c *claim) clear(beside string) bool {
 	if !c.guarded {
-		stat, _, err := c.filesystem.LstatIdentity(c.aside)
-		if nodeerror.Code(err) == "ENOENT" {
-			return true, nil
-		}
-		if err != nil || c.since(nodetime.Milliseconds(stat.ChangeTime)) <= c.patience {
-			return false, err
-		}
+		return false
 	}
-	err := c.protocol.remove(c.filesystem, c.aside)
-	if err == nil || nodeerror.Code(err) == "ENOENT" {
-		return true, nil
-	}
-	return false, err
+	stat, _, err := c.filesystem.LstatIdentity(beside)
+	return err == nil && c.wrong(beside, stat) == nil && c.protocol.remove(c.filesystem, beside) == nil
 }
 
-// removeLinked is for files, where the system cannot rename without replacing: a second
-// name instead of another. It has no need to put anything back. Somebody who knows no
-// guard and replaces the lock between the look and the unlink loses what he put there.
-func (c *claim) removeLinked(m mark) (verdict, error) {
-	err := c.filesystem.Link(c.path, c.aside)
-	if nodeerror.Code(err) == "EEXIST" {
-		if done, err := c.clear(); !done {
-			return another, err
-		}
-		err = c.filesystem.Link(c.path, c.aside)
-	}
-	switch nodeerror.Code(err) {
-	case "":
-	case "ENOENT":
-		return gone, nil
-	case "EPERM", "ENOSYS", "ENOTSUP":
-		return c.removeDirectly(m) // no second names either
-	default:
-		return another, err
-	}
-	result := another
-	found, err := c.look(c.aside)
-	if err == nil && found.same(m) {
-		if err = c.protocol.remove(c.filesystem, c.path); err == nil || nodeerror.Code(err) == "ENOENT" {
-			result, err = removed, nil
-		}
-	}
-	if asideErr := c.protocol.remove(c.filesystem, c.aside); err == nil && nodeerror.Code(asideErr) != "ENOENT" {
-		err = asideErr
-	}
-	return result, err
-}
-
-// removeDirectly is for where nothing else is possible: it looks and removes. Somebody
-// who knows no guard and replaces the lock between the two loses what he put there.
-func (c *claim) removeDirectly(m mark) (verdict, error) {
+// removeInPlace looks and removes. A participant that knows no guard and replaces the lock
+// between the two loses what it put there.
+func (c *claim) removeInPlace(m mark) (verdict, error) {
 	found, err := c.look(c.path)
 	switch {
 	case nodeerror.Code(err) == "ENOENT":
 		return gone, nil
-	case err != nil:
+	case err != nil || !found.same(m):
 		return another, err
-	case !found.same(m):
-		return another, nil
 	}
 	err = c.protocol.remove(c.filesystem, c.path)
 	switch nodeerror.Code(err) {

@@ -4,26 +4,44 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"time"
 
+	"github.com/seed-c461eb89/nodelock/compat/nodeerror"
 	"github.com/seed-c461eb89/nodelock/internal/lease"
 )
 
 // A contention is one call that takes the lock, and waits for it if it may.
 type contention struct {
 	*Mutex
-	path, file string
-	wait       bool
-	parent     context.Context
-	began      time.Time
+	// path is that of the lock, which is called name in the directory at parentPath. File is
+	// what is to be locked, if that is another one.
+	path, parentPath, name, file string
+	directory                    *directory
+	wait                         bool
+	parent                       context.Context
+	began                        time.Time
 
 	// doubt is what was found stale, and is to be looked at again.
 	doubt mark
-	// renewed is the file time, in ms, of the lock that was in the way last; 0: there was
-	// none.
-	renewed int64
+	// ahead is what was found with a time in the future, and aheadSince when that was first.
+	ahead      mark
+	aheadSince time.Time
+	// reclaimed says that this call has removed a stale lock.
+	reclaimed bool
+	// seen is the lock that was in the way last.
+	seen sight
 	// inProcess says that the lock is this process's own.
 	inProcess bool
+	// failing is for how long every attempt has failed.
+	failing time.Duration
+}
+
+// A sight is what was seen of a lock.
+type sight struct {
+	there   bool
+	renewed int64 // in ms
+	pid     int   // of the process that holds it; 0: unknown
 }
 
 // errWaitOver is the cause of a context that ends because Options.Wait is over.
@@ -43,28 +61,119 @@ func (c *contention) bound() (context.Context, func()) {
 	}
 }
 
+// errMoved says that the directory of the lock is at another path by now.
+var errMoved = errors.New("mutex: the directory of the lock has been moved")
+
+// take takes the lock. The directory that the lock is in is looked up again if another has
+// taken its place meanwhile.
+func (c *contention) take(ctx context.Context) (*Lease, error) {
+	e := c.engine
+	for {
+		d, err := c.find()
+		if err != nil {
+			if err = c.retry(ctx, err); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		c.directory = d
+		if err := e.enter(ctx, d, c.name, c.wait); err != nil {
+			e.unuse(d)
+			c.inProcess = true
+			return nil, c.refused(err)
+		}
+		l, err := c.contend(ctx)
+		if err != nil || !l.hold() {
+			e.leave(d, c.name)
+		}
+		e.unuse(d)
+		if err != errMoved {
+			return l, err
+		}
+	}
+}
+
+// find returns the directory of the lock. Where that is is settled once for a call.
+func (c *contention) find() (*directory, error) {
+	if c.path == "" {
+		var err error
+		if c.path, c.file, err = c.target.locate(c.engine.filesystem); err != nil {
+			return nil, err
+		}
+		c.parentPath, c.name = split(c.path)
+	}
+	return c.engine.use(c.parentPath)
+}
+
 // contend makes attempts until one succeeds.
 func (c *contention) contend(ctx context.Context) (*Lease, error) {
 	for {
 		doubted := c.doubt
 		l, err := c.attempt(ctx)
-		if l != nil {
+		switch {
+		case l != nil:
 			return l, nil
-		}
-		if err == nil {
-			switch {
-			case !c.doubt.same(doubted) && (c.wait || doubted.same(mark{})):
-				err = lease.Wait(ctx, c.engine.clock, c.options.Doubt)
-			case !c.wait:
-				err = errTaken
-			default:
-				err = c.awaitChange(ctx)
+		case err == errMoved:
+			return nil, err
+		case err != nil:
+			if err = c.retry(ctx, err); err != nil {
+				return nil, err
 			}
+			continue
+		}
+		c.failing = 0
+		switch {
+		case !c.doubt.same(doubted) && (c.wait || doubted.same(mark{})):
+			err = lease.Wait(ctx, c.engine.clock, c.options.Doubt)
+		case !c.wait:
+			err = errTaken
+		default:
+			err = c.awaitChange(ctx)
 		}
 		if err != nil {
 			return nil, c.refused(err)
 		}
 	}
+}
+
+// A system call that is refused may be so because another participant removes the lock just
+// then, or another program has it open for a moment. So a call that waits tries again, for
+// as long as patient says: which errors pass by themselves differs from system to system.
+const (
+	patient           = 250 * time.Millisecond
+	longestRetryPause = 32 * time.Millisecond
+)
+
+// retry waits before the next attempt after one that has failed, and returns nil; or the
+// error of the call if there is to be none.
+func (c *contention) retry(ctx context.Context, err error) error {
+	if _, ok := err.(lease.WaitEnded); ok {
+		return c.refused(err)
+	}
+	if !c.wait || c.failing >= patient || errors.Is(err, ErrNotLock) || errors.Is(err, fs.ErrNotExist) {
+		return c.failed(err)
+	}
+	pause := min(max(c.failing, shortestPause), longestRetryPause)
+	c.failing += pause
+	if ended := lease.Wait(ctx, c.engine.clock, pause); ended != nil {
+		return c.failed(errors.Join(err, ended))
+	}
+	return nil
+}
+
+// failed is the error of a call that the system has refused. It says which lock it is.
+func (c *contention) failed(err error) error {
+	var e *nodeerror.Error
+	if !errors.As(err, &e) || e.Path == c.path && errors.Is(err, ErrNotLock) || c.path == "" {
+		return err
+	}
+	named := *e
+	named.File, named.Err = c.file, err
+	named.Message = fmt.Sprintf("the lock '%s' cannot be taken: %v", c.path, err)
+	if c.reclaimed {
+		named.Message += " (a stale one was removed)"
+	}
+	return &named
 }
 
 // awaitChange waits until it is worth while to try again: nil. An error means that ctx
@@ -95,8 +204,11 @@ func (c *contention) refused(err error) error {
 	switch {
 	case c.inProcess:
 		text += " held by this process"
-	case c.renewed != 0:
-		text += " " + lease.Renewed(c.engine.since(c.renewed))
+	case c.seen.there:
+		text += " " + lease.Renewed(c.engine.since(c.seen.renewed))
+		if c.seen.pid != 0 {
+			text += fmt.Sprintf(" by process %d", c.seen.pid)
+		}
 	default:
 		text += " its directory is busy"
 	}

@@ -1,7 +1,6 @@
 package mutex
 
 import (
-	"context"
 	"errors"
 	"os"
 	"runtime"
@@ -10,9 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-c461eb89/nodelock/compat/nodeerror"
-	"github.com/seed-c461eb89/nodelock/internal/callerror"
-	"github.com/seed-c461eb89/nodelock/internal/filesystem"
 	"github.com/seed-c461eb89/nodelock/internal/sim"
 )
 
@@ -174,9 +170,10 @@ func TestCrashAtEveryCall(t *testing.T) {
 	})
 }
 
-// Filesystems without a guard, without a rename that does not replace, and without links.
+// Filesystems without a guard, and without a rename that does not replace, whatever they
+// say to that.
 func TestPoorFilesystems(t *testing.T) {
-	for _, lacks := range []string{"guard", "rename", "rename link", "guard rename link"} {
+	for _, lacks := range []string{"guard", "rename", "guard rename"} {
 		t.Run(lacks, func(t *testing.T) {
 			each(t, func(t *testing.T, target Target, path string, makeLock func() error) {
 				do := sim.Do(sim.Real)
@@ -185,9 +182,7 @@ func TestPoorFilesystems(t *testing.T) {
 					case "guard":
 						do = sim.WithoutGuard(do)
 					case "rename":
-						do = sim.Refuse(do, "EINVAL", sim.RenameNoReplace)
-					case "link":
-						do = sim.Refuse(do, "EPERM", sim.Link)
+						do = sim.Refuse(do, "ERANGE", sim.RenameNoReplace)
 					}
 				}
 				e := participant(sim.System{Do: do})
@@ -219,145 +214,27 @@ func TestPoorFilesystems(t *testing.T) {
 	}
 }
 
-// Without a guard, what lies aside may be in use by a participant that is alive.
-func TestAsideWithoutGuard(t *testing.T) {
+// Without a guard, what lies aside may be in use by a participant that is alive: it is left
+// alone, and the lock is removed in its place. So is what is no lock, with a guard too.
+func TestAsideIsLeftAlone(t *testing.T) {
 	each(t, func(t *testing.T, target Target, path string, makeLock func() error) {
-		makeStale(t, path, makeLock)
-		must(t, os.Rename(path, aside(path)))
-		makeStale(t, path, makeLock)
-		e := participant(sim.System{Do: sim.WithoutGuard(sim.Real)})
-		if _, err := e.Mutex(target, quick).TryLock(t.Context()); err == nil {
-			t.Error("another's claim is ignored")
-		}
-		time.Sleep(quick.Stale + 100*time.Millisecond)
-		l, err := e.Mutex(target, quick).TryLock(t.Context())
-		must(t, err)
-		must(t, l.Release())
-		only(t, path)
-	})
-}
-
-// A process that stops while it has the guard keeps no lock from being renewed, and is
-// not waited for beyond all patience.
-func TestGuardBusy(t *testing.T) {
-	each(t, func(t *testing.T, target Target, path string, _ func() error) {
-		e := participant(nil)
-		o := quick
-		o.Stale = 300 * time.Millisecond
-		l, err := e.Mutex(target, o).Lock(t.Context())
-		must(t, err)
-		h, err := filesystem.OS{}.TryGuard(strings.TrimSuffix(path, "x.lock"))
-		must(t, err)
-		time.Sleep(3 * o.Stale)
-		must(t, l.Err())
-		stat, err := os.Stat(path)
-		must(t, err)
-		if age := time.Since(stat.ModTime()); age > o.Stale {
-			t.Errorf("the lock was renewed %v ago", age)
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-		defer cancel()
-		other := participant(nil)
-		if _, err := other.Mutex(target, o).Lock(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Error(err)
-		}
-		must(t, filesystem.OS{}.Unguard(h))
-		must(t, l.Err())
-		must(t, l.Release())
-		only(t, path)
-	})
-}
-
-// A release that cannot be guarded fails, and can be tried again.
-func TestReleaseWhileGuardBusy(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes long")
-	}
-	each(t, func(t *testing.T, target Target, path string, _ func() error) {
-		e := participant(nil)
-		l, err := e.Mutex(target, quick).Lock(t.Context())
-		must(t, err)
-		h, err := filesystem.OS{}.TryGuard(strings.TrimSuffix(path, "x.lock"))
-		must(t, err)
-		if err := l.Release(); err != error(ErrGuardBusy) {
-			t.Error(err)
-		}
-		coded(t, context.Cause(l.Context()), "ERELEASED")
-		only(t, path, "x.lock")
-		must(t, filesystem.OS{}.Unguard(h))
-		must(t, l.Release())
-		only(t, path)
-		empty(t, e)
-	})
-}
-
-// Errors of the heartbeat are not a loss until the threshold is past.
-func TestHeartbeatErrors(t *testing.T) {
-	each(t, func(t *testing.T, target Target, path string, _ func() error) {
-		var broken atomic.Bool
-		e := participant(interpose(func(c *sim.Call) error {
-			if c.Op == sim.Futimes && broken.Load() {
-				return callerror.FromCode("EIO", "futime", "", "")
+		for _, guarded := range []bool{false, true} {
+			do := sim.Do(sim.Real)
+			if guarded {
+				must(t, os.Mkdir(aside(path), 0o777))
+				must(t, os.WriteFile(aside(path)+"/entry", nil, 0o666))
+			} else {
+				do = sim.WithoutGuard(do)
+				makeStale(t, path, makeLock)
+				must(t, os.Rename(path, aside(path)))
 			}
-			return nil
-		}))
-		o := quick
-		o.Stale = 400 * time.Millisecond
-		l, err := e.Mutex(target, o).Lock(t.Context())
-		must(t, err)
-		broken.Store(true)
-		time.Sleep(200 * time.Millisecond)
-		must(t, l.Err())
-		broken.Store(false)
-		time.Sleep(500 * time.Millisecond)
-		must(t, l.Err())
-		broken.Store(true)
-		<-l.Done()
-		stat, err := os.Stat(path)
-		must(t, err)
-		if d := time.Since(stat.ModTime()); d < o.Stale {
-			t.Errorf("told %v after the last heartbeat", d)
+			makeStale(t, path, makeLock)
+			l, err := participant(sim.System{Do: do}).Mutex(target, quick).TryLock(t.Context())
+			must(t, err)
+			must(t, l.Release())
+			only(t, path, "x.lock"+asideSuffix)
+			must(t, os.RemoveAll(aside(path)))
 		}
-		if !errors.Is(context.Cause(l.Context()), ErrCompromised) || !strings.Contains(context.Cause(l.Context()).Error(), "EIO") {
-			t.Error(context.Cause(l.Context()))
-		}
-		coded(t, l.Release(), "ECOMPROMISED")
-		only(t, path, "x.lock")
-	})
-}
-
-// A lock that looks stale is watched for a while, and left alone if it is renewed.
-func TestDoubt(t *testing.T) {
-	each(t, func(t *testing.T, target Target, path string, makeLock func() error) {
-		e := participant(nil)
-		o := quick
-		o.Doubt = 100 * time.Millisecond
-		m := e.Mutex(target, o)
-		makeStale(t, path, makeLock)
-		start := time.Now()
-		l, err := m.TryLock(t.Context())
-		must(t, err)
-		if d := time.Since(start); d < o.Doubt {
-			t.Errorf("taken over after %v", d)
-		}
-		must(t, l.Release())
-
-		makeStale(t, path, makeLock)
-		for _, by := range []time.Duration{0, time.Minute} {
-			renewed := time.AfterFunc(o.Doubt/2, func() { age(t, path, by) })
-			if _, err := m.TryLock(t.Context()); nodeerror.Code(err) != target.held(path).Code {
-				t.Error(err)
-			}
-			renewed.Stop()
-			age(t, path, time.Hour)
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), o.Doubt/4)
-		defer cancel()
-		if _, err := m.Lock(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Error(err)
-		}
-		only(t, path, "x.lock")
-		must(t, os.Remove(path))
 	})
 }
 

@@ -31,7 +31,7 @@ func (i *interposer) do(c sim.Call) sim.Answer {
 			return sim.Fails(err)
 		}
 	}
-	closes := c.Op == sim.Close || c.Op == sim.Unguard
+	closes := c.Op == sim.Close
 	if closes {
 		i.note(c.Handle, false)
 	}

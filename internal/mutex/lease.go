@@ -1,6 +1,7 @@
 package mutex
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync/atomic"
@@ -10,24 +11,40 @@ import (
 	"github.com/seed-c461eb89/nodelock/internal/clock"
 	"github.com/seed-c461eb89/nodelock/internal/filesystem"
 	"github.com/seed-c461eb89/nodelock/internal/lease"
+	"github.com/seed-c461eb89/nodelock/internal/nodetime"
 )
 
 // retriedUpdate is how long after a heartbeat that failed the next one follows, at most.
 const retriedUpdate = time.Second
 
+// wakingTime is how long a process that was stopped has at most for the heartbeat that was
+// under way.
+const wakingTime = 250 * time.Millisecond
+
 // A Lease is a lock that was taken.
 type Lease struct {
 	lease.Term
 	*Mutex
-	path, file, directory string
-	pin                   filesystem.Handle
-	reclaimed             bool
-	guarded               atomic.Bool
+	// path is that of the lock, which is called name in the directory at parent.
+	path, parent, name, file string
+	directory                *directory
+	pin                      filesystem.Handle
+	reclaimed                bool
+	guarded                  atomic.Bool
 
-	// mark and renewed, when that was in ms, belong to the heartbeat and the release, of
-	// which one at a time is busy.
-	mark    mark
+	// The following belong to the heartbeat and the release, of which one at a time is busy.
+
+	// known is what the lock is known by, and renewed when it was renewed last, in ms.
+	// flocked says that the holder has the kernel's lock on it.
+	known   mark
 	renewed int64
+	// stamping is the time in ms that a heartbeat sets which is not known to have had its
+	// effect; 0: there is none.
+	stamping int64
+	flocked  bool
+	// removing says that a removal has been tried, which may have had its effect although
+	// it failed.
+	removing bool
 
 	// The rest is guarded by the engine's mutex.
 
@@ -38,8 +55,8 @@ type Lease struct {
 	busy, ending bool
 	// lost is why the lock is lost, or nil.
 	lost error
-	// turn says that the lock has the turn of its path, which is given away when the lock has
-	// ended.
+	// turn says that the lock has the turn of its name, which is given away when the lock
+	// has ended.
 	turn bool
 }
 
@@ -49,15 +66,20 @@ func (l *Lease) Path() string { return l.path }
 // File returns the file that is locked, or "" if the lock is of none.
 func (l *Lease) File() string { return l.file }
 
-// Reclaimed reports whether the lock was taken over from a holder that left it to go
-// stale.
+// Reclaimed reports whether the lock was taken over from a holder that is dead or left it
+// to go stale.
 func (l *Lease) Reclaimed() bool { return l.reclaimed }
 
-// Guarded reports whether the last attempt, heartbeat or release could guard the lock's
-// directory.
+// Guarded reports whether the last attempt, heartbeat or release was guarded against every
+// process of this machine.
 func (l *Lease) Guarded() bool { return l.guarded.Load() }
 
-// enter makes a lock that was just created one that is removed at exit.
+func (l *Lease) setGuarded(s section) {
+	l.guarded.Store(s.everywhere)
+}
+
+// enter makes a lock that was just created one that is removed at exit, and that uses its
+// directory until it is over.
 func (l *Lease) enter() {
 	e := l.engine
 	e.mutex.Lock()
@@ -65,18 +87,24 @@ func (l *Lease) enter() {
 	e.created++
 	l.order = e.created
 	e.held[l] = struct{}{}
+	l.directory.users++
 }
 
 // hold hands the lock over to the caller: it starts the heartbeat, and the turn that the
-// caller had is the lock's.
-func (l *Lease) hold() {
+// call had is the lock's. It reports whether the lock is still one: a clean-up may have
+// released it meanwhile.
+func (l *Lease) hold() bool {
 	e := l.engine
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
+	if l.ending {
+		return false
+	}
 	l.turn = true
-	if l.options.Update > 0 && !l.ending {
+	if l.options.Update > 0 {
 		l.timer = e.clock.AfterFunc(l.options.Update, l.beat)
 	}
+	return true
 }
 
 // begin begins a heartbeat, unless there is to be none.
@@ -90,19 +118,33 @@ func (l *Lease) begin() bool {
 	return true
 }
 
-// finish ends a heartbeat, and the lock if that is lost.
+// finish ends a heartbeat, and the lock if that is lost, or was found to be lost meanwhile.
 func (l *Lease) finish(lost error) {
 	e := l.engine
 	e.mutex.Lock()
 	l.busy = false
-	if lost == nil {
-		e.mutex.Unlock()
-		return
+	if l.lost == nil {
+		l.lost = lost
 	}
-	l.ending, l.lost = true, lost
-	delete(e.held, l)
+	over, hung := l.lost != nil, l.lost == errHeartbeatHangs
+	if over {
+		l.ending = true
+		delete(e.held, l)
+	}
 	e.mutex.Unlock()
-	_ = e.filesystem.Close(l.pin)
+	if hung {
+		// The holder has been told already, and the heartbeat has renewed the lock after all.
+		_ = l.removeOnce(releasePatience)
+	}
+	if over {
+		l.drop()
+	}
+}
+
+// drop lets go of a lock that is over.
+func (l *Lease) drop() {
+	_ = l.engine.filesystem.Close(l.pin)
+	l.engine.unuse(l.directory)
 }
 
 // beat is called by the timer: it makes a heartbeat and sees to the next.
@@ -110,19 +152,62 @@ func (l *Lease) beat() {
 	if !l.begin() {
 		return
 	}
+	stop := l.watch()
 	again, lost := l.renew()
+	stop()
 	l.finish(lost)
-	if lost != nil {
-		l.End(lost)
-		l.leaveTurn()
-		return
-	}
 	e := l.engine
 	e.mutex.Lock()
-	defer e.mutex.Unlock()
-	if !l.ending {
+	lost = l.lost
+	if lost == nil && !l.ending {
 		l.timer.Reset(again)
 	}
+	e.mutex.Unlock()
+	if lost != nil {
+		l.tell(lost)
+	}
+}
+
+// tell ends the lease because the lock is lost.
+func (l *Lease) tell(lost error) {
+	l.End(lost)
+	l.leaveTurn()
+}
+
+// watch sees to it that a heartbeat which hangs in a system call does not keep the holder
+// from being told, once the threshold has passed. The heartbeat is over when stop is
+// called.
+func (l *Lease) watch() (stop func()) {
+	if l.options.Stale <= 0 {
+		return func() {}
+	}
+	e := l.engine
+	// A process that was stopped, so that the heartbeat is overdue or this timer late, has
+	// some time to renew the lock.
+	grace := min(l.options.Update, wakingTime)
+	limit := max(l.options.Stale-e.since(l.renewed), min(l.options.Update, retriedUpdate))
+	due := e.clock.Now().Add(limit)
+	var timer clock.Timer
+	e.mutex.Lock()
+	defer e.mutex.Unlock()
+	timer = e.clock.AfterFunc(limit, func() {
+		now := e.clock.Now()
+		e.mutex.Lock()
+		hangs := l.busy && !l.ending
+		switch {
+		case hangs && now.Sub(due) > grace/2:
+			hangs, due = false, now.Add(grace)
+			timer.Reset(grace)
+		case hangs:
+			l.ending, l.lost = true, errHeartbeatHangs
+			delete(e.held, l)
+		}
+		e.mutex.Unlock()
+		if hangs {
+			l.tell(errHeartbeatHangs)
+		}
+	})
+	return func() { timer.Stop() }
 }
 
 // errEnding breaks off a heartbeat because the lock is being released.
@@ -147,7 +232,12 @@ func (l *Lease) renew() (again time.Duration, lost error) {
 	if l.overdue() {
 		return 0, compromised(err)
 	}
-	return min(l.options.Update, retriedUpdate), nil
+	again = min(l.options.Update, retriedUpdate)
+	if l.options.Stale > 0 {
+		// Just after the threshold, so that the holder is told in time.
+		again = min(again, l.options.Stale-l.engine.since(l.renewed)+time.Millisecond)
+	}
+	return again, nil
 }
 
 // touch renews the lock if it still is the holder's, and says whether it is. It is
@@ -159,7 +249,7 @@ func (l *Lease) renew() (again time.Duration, lost error) {
 func (l *Lease) touch() (bool, error) {
 	e := l.engine
 	patience := max(min(l.options.Update/4, retriedUpdate), shortestPause)
-	g, err := l.guardDirectory(context.Background(), patience, func() error {
+	s, err := e.guard(context.Background(), l.directory, patience, func() error {
 		e.mutex.Lock()
 		defer e.mutex.Unlock()
 		if l.ending {
@@ -167,10 +257,12 @@ func (l *Lease) touch() (bool, error) {
 		}
 		return nil
 	})
-	if err != nil && (err != ErrGuardBusy || l.overdue()) {
+	if err == nil {
+		defer s.end()
+		l.setGuarded(s)
+	} else if err != ErrGuardBusy || l.overdue() {
 		return false, err
 	}
-	defer g.end()
 	return l.touchGuarded()
 }
 
@@ -180,21 +272,33 @@ func (l *Lease) touchGuarded() (bool, error) {
 	if _, ours, err := l.ours(); err != nil || !ours {
 		return ours, err
 	}
-	now := e.now()
-	if err := e.filesystem.Futimes(l.pin, now); err != nil {
-		return false, err
-	}
+	l.stamping = e.now()
+	failed := e.stamp(l.pin, l.path, l.stamping, l.flocked)
 	// The time as the filesystem stored it. A participant that knows no guard may have
 	// replaced the lock meanwhile; then it was not that one's that has been touched.
 	found, err := l.claim(false).look(l.path)
-	if err != nil {
-		return false, err
-	}
-	if found.identity != l.mark.identity {
+	switch {
+	case err != nil:
+		return false, cmp.Or(failed, err)
+	case found.identity != l.known.identity:
 		return false, nil
+	case failed != nil && !l.stamped(found):
+		return false, failed
 	}
-	l.mark, l.renewed = found, now
+	l.renewedAs(found)
 	return true, nil
+}
+
+// renewedAs takes note of a heartbeat that has had its effect.
+func (l *Lease) renewedAs(found mark) { l.known, l.renewed, l.stamping = found, l.stamping, 0 }
+
+// stamped says whether a heartbeat that has failed has had its effect all the same, which
+// the lock's mtime shows.
+func (l *Lease) stamped(found mark) bool {
+	if l.stamping == 0 || found.identity != l.known.identity || found.mtime.Equal(l.known.mtime) {
+		return false
+	}
+	return found.mtime.Sub(nodetime.Stored(l.stamping)).Abs() <= grain(found.mtime)+time.Millisecond
 }
 
 // overdue says whether the lock may be taken over, as far as the holder knows.
@@ -208,7 +312,10 @@ func (l *Lease) ours() (mark, bool, error) {
 	if nodeerror.Code(err) == "ENOENT" {
 		return mark{}, false, nil
 	}
-	known := l.mark
+	if err == nil && l.stamped(found) {
+		l.renewedAs(found)
+	}
+	known := l.known
 	if !l.target.adopted() {
 		known.mtime = found.mtime
 	}
@@ -236,7 +343,11 @@ func (l *Lease) release(patience time.Duration) error {
 		}
 		e.mutex.Unlock()
 		if over {
-			_ = e.filesystem.Close(l.pin)
+			// Not before the lock is gone: without the kernel's lock it is a dead holder's.
+			l.drop()
+		} else if l.flocked && e.filesystem.Funlock(l.pin) == nil {
+			// And that it may be now: the next contender that can remove it does.
+			l.flocked = false
 		}
 		return over, err
 	})
@@ -253,7 +364,7 @@ func (l *Lease) stop(patience time.Duration) (lost bool, err error) {
 			l.timer.Stop()
 		}
 		busy, lost := l.busy, l.lost
-		l.busy = lost == nil
+		l.busy = busy || lost == nil
 		e.mutex.Unlock()
 		switch {
 		case lost != nil:
@@ -261,7 +372,7 @@ func (l *Lease) stop(patience time.Duration) (lost bool, err error) {
 		case !busy:
 			return false, nil
 		case waited >= patience:
-			return false, ErrGuardBusy
+			return false, ErrHeartbeatHangs
 		}
 		_ = e.clock.Wait(context.Background(), shortestPause)
 	}
@@ -275,38 +386,55 @@ func (l *Lease) leaveTurn() {
 	l.turn = false
 	e.mutex.Unlock()
 	if turn {
-		e.leave(l.path)
+		e.leave(l.directory, l.name)
 	}
 }
 
-// remove removes the lock if it still is the holder's. As long as it has to wait for the
-// guard, it renews the lock.
+// remove removes the lock if it still is the holder's, and tries again for a while if that
+// is refused: another program may have it open.
 func (l *Lease) remove(patience time.Duration) error {
-	g, err := l.guardDirectory(context.Background(), patience, func() error {
+	var failing time.Duration
+	for {
+		err := l.removeOnce(patience)
+		if err == nil || nodeerror.Code(err) == ErrCompromised.Code || err == ErrGuardBusy || failing >= min(patient, patience) {
+			return err
+		}
+		pause := min(max(failing, shortestPause), longestRetryPause)
+		failing += pause
+		_ = l.engine.clock.Wait(context.Background(), pause)
+	}
+}
+
+// removeOnce removes the lock if it still is the holder's. As long as it has to wait for
+// the guard, it renews the lock.
+func (l *Lease) removeOnce(patience time.Duration) error {
+	s, err := l.engine.guard(context.Background(), l.directory, patience, func() error {
 		if l.options.Update > 0 && l.engine.since(l.renewed) >= l.options.Update && !l.overdue() {
 			_, _ = l.touchGuarded()
 		}
 		return nil
 	})
-	if nodeerror.Code(err) == "ENOENT" {
-		return compromised(err) // with the directory
-	}
 	if err != nil {
 		return err
 	}
-	defer g.end()
+	defer s.end()
+	l.setGuarded(s)
+	c := l.claim(s.guarded)
 	found, ours, err := l.ours()
 	switch {
 	case err != nil:
 		return err
+	case !ours && l.removing:
+		// An earlier removal has had its effect, in whole or in part, although it failed.
+		return c.removeAside(l.known)
 	case !ours:
 		return ErrCompromised
 	}
-	switch v, err := l.claim(g.held).remove(found); {
-	case err != nil:
-		return err
-	case v != removed:
+	again := l.removing
+	l.known, l.removing = found, true
+	v, err := c.remove(found)
+	if err == nil && v != removed && !again {
 		return ErrCompromised
 	}
-	return nil
+	return err
 }

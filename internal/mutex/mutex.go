@@ -6,31 +6,36 @@
 //
 // Guard: whatever creates, judges, removes or touches a lock does so while it guards the
 // directory that the lock is in. The guard is a lock of the kernel's that dies with its
-// process. A guarded section makes a few system calls and waits for nothing.
+// process. A guarded section makes a few system calls and waits for nothing. See
+// directory.go.
 //
 // Identity: the holder keeps its lock open, so that no other file can get its identity,
-// and remembers its mtime as the filesystem gave it back. What is at the path is his if
-// both are as he knows them. A contender opens the lock that it judges, and so on.
+// and remembers its mtime as the filesystem gave it back. What is at the path is its own if
+// both are as it knows them. A contender opens the lock that it judges, and so on.
 //
 // Claim: a lock is removed by renaming it aside, replacing nothing; then it is seen
 // whether that was the right one, and only then is it removed. If it was not, it is put
-// back, replacing nothing.
+// back, replacing nothing. See claim.go.
 //
-// With the guard, identity and claim never fail among Mutexes: they are for those who
-// do not know the guard, such as Node, and for filesystems that have none.
+// Note: the holder has the kernel's lock on its own lock too, and says so in its times. By
+// that a contender knows when the holder is dead. See note.go.
+//
+// With the guard, identity and claim never fail among Mutexes: they are for those that do
+// not know the guard, such as Node, and for filesystems that have none.
 //
 // # What a crash leaves
 //
 // A participant may end between any two calls:
 //
-//   - after it created the lock: the lock has no owner, goes stale and is taken over;
-//   - after it renamed the lock aside, or made a directory there that is to become the
-//     lock: the path is free. What lies aside is no lock to anybody. It is in the way of the
-//     next one who needs the name, who removes it (see claim.clear); so there is one such
-//     file at most for each lock;
+//   - after it created the lock: the lock has no owner. If the note was made, the next
+//     contender knows that, and takes the lock over at once; else when it is stale;
+//   - after it renamed the lock aside, or made a directory beside it that is to become the
+//     lock: the path is free. What lies beside is no lock to any participant. It is in the
+//     way of the next one that needs the name, which removes it (see claim.clear); so there
+//     are two such files at most for each lock;
 //   - after it removed what it had renamed aside: the path is free.
 //
-// The guard is released by the system in every case.
+// The guard and the lock on the lock are released by the system in every case.
 //
 // # What a pause does
 //
@@ -47,6 +52,7 @@ import (
 	"context"
 	"maps"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -64,20 +70,25 @@ type Filesystem interface {
 	Resolve(path string) (string, error)
 	Realpath(path string) (string, error)
 
-	TryGuard(directory string) (filesystem.Handle, error)
-	Unguard(h filesystem.Handle) error
+	OpenDirectory(path string) (filesystem.Handle, error)
+	Reach(directory filesystem.Handle) filesystem.Reach
+	TryGuard(directory filesystem.Handle) (filesystem.Handle, error)
+	Unguard(guard filesystem.Handle) error
 
-	OpenExclusive(path string) (filesystem.Handle, error)
+	PinNew(path string) (filesystem.Handle, error)
 	Mkdir(path string) error
 	PinDirectory(path string) (filesystem.Handle, error)
 	Pin(path string) (filesystem.Handle, error)
+	PinForFlock(path string) (filesystem.Handle, error)
+	TryFlock(h filesystem.Handle) error
+	Funlock(h filesystem.Handle) error
 	FstatIdentity(h filesystem.Handle) (filesystem.Stat, filesystem.Identity, error)
+	StatIdentity(path string) (filesystem.Stat, filesystem.Identity, error)
 	LstatIdentity(path string) (filesystem.Stat, filesystem.Identity, error)
-	Futimes(h filesystem.Handle, mtimeMs int64) error
+	Futimes(h filesystem.Handle, path string, atime, mtime time.Time) error
 	Close(h filesystem.Handle) error
 
 	RenameNoReplace(from, to string) error
-	Link(from, to string) error
 	Unlink(path string) error
 	Rmdir(path string) error
 }
@@ -91,10 +102,12 @@ type Engine struct {
 
 	// Random returns a number from 0 to 1, for the jitter of pauses.
 	Random func() float64
+	// Pid is the number of the process.
+	Pid int
 
 	mutex sync.Mutex
-	// turns are the callers that have their turn with a path, or wait for it.
-	turns map[string]*queue
+	// directories are those that locks of this process are in, by what they are.
+	directories map[filesystem.Identity]*directory
 	// held are the locks that are removed at exit.
 	held    map[*Lease]struct{}
 	created uint64
@@ -103,8 +116,8 @@ type Engine struct {
 // New returns an engine that holds no lock.
 func New(files Filesystem, c clock.Clock, registry exithook.Registry) *Engine {
 	return &Engine{
-		filesystem: files, clock: c, registry: registry, Random: rand.Float64,
-		turns: map[string]*queue{}, held: map[*Lease]struct{}{},
+		filesystem: files, clock: c, registry: registry, Random: rand.Float64, Pid: os.Getpid(),
+		directories: map[filesystem.Identity]*directory{}, held: map[*Lease]struct{}{},
 	}
 }
 
@@ -156,24 +169,10 @@ func (m *Mutex) lock(ctx context.Context, wait bool) (*Lease, error) {
 		return nil, m.err
 	}
 	e := m.engine
-	path, file, err := m.target.locate(e.filesystem)
-	if err != nil {
-		return nil, err
-	}
-	c := &contention{Mutex: m, path: path, file: file, wait: wait, parent: ctx, began: e.clock.Now()}
+	c := &contention{Mutex: m, wait: wait, parent: ctx, began: e.clock.Now()}
 	patient, stop := c.bound()
 	defer stop()
-	if err := e.enter(patient, path, wait); err != nil {
-		c.inProcess = true
-		return nil, c.refused(err)
-	}
-	l, err := c.contend(patient)
-	if err != nil {
-		e.leave(path)
-		return nil, err
-	}
-	l.hold()
-	return l, nil
+	return c.take(patient)
 }
 
 // Clean removes every lock that is held and still is the holder's, in the order in which

@@ -126,8 +126,8 @@ func empty(t *testing.T, e *Engine) {
 	t.Helper()
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
-	if len(e.turns) != 0 || len(e.held) != 0 {
-		t.Errorf("%d turns and %d locks are left in memory", len(e.turns), len(e.held))
+	if len(e.directories) != 0 || len(e.held) != 0 {
+		t.Errorf("%d directories and %d locks are left in memory", len(e.directories), len(e.held))
 	}
 }
 
@@ -328,8 +328,8 @@ func TestFirstComeFirstServed(t *testing.T) {
 			for waiting := 0; waiting <= i; {
 				time.Sleep(100 * time.Microsecond)
 				e.mutex.Lock()
-				for _, q := range e.turns {
-					waiting = len(q.waiting)
+				for _, d := range e.directories {
+					waiting = len(d.turns["x.lock"].waiting)
 				}
 				e.mutex.Unlock()
 			}

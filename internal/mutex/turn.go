@@ -17,11 +17,11 @@ var errTaken = errors.New("mutex: the lock is held")
 type queue struct{ waiting []chan struct{} }
 
 // enter waits for the turn, or if it may not wait and would have to returns errTaken.
-func (e *Engine) enter(ctx context.Context, path string, wait bool) error {
+func (e *Engine) enter(ctx context.Context, d *directory, name string, wait bool) error {
 	e.mutex.Lock()
-	q := e.turns[path]
+	q := d.turns[name]
 	if q == nil {
-		e.turns[path] = &queue{}
+		d.turns[name] = &queue{}
 		e.mutex.Unlock()
 		return nil
 	}
@@ -44,18 +44,18 @@ func (e *Engine) enter(ctx context.Context, path string, wait bool) error {
 	}
 	e.mutex.Unlock()
 	if i < 0 {
-		e.leave(path) // the turn came all the same
+		e.leave(d, name) // the turn came all the same
 	}
 	return lease.WaitEnded{Cause: context.Cause(ctx)}
 }
 
 // leave gives the turn to the next in the queue.
-func (e *Engine) leave(path string) {
+func (e *Engine) leave(d *directory, name string) {
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
-	q := e.turns[path]
+	q := d.turns[name]
 	if len(q.waiting) == 0 {
-		delete(e.turns, path)
+		delete(d.turns, name)
 		return
 	}
 	q.waiting[0] <- struct{}{}

@@ -59,8 +59,11 @@ const (
 	OpenRead
 	OpenNoFollow
 	OpenTruncate
+	OpenDirectory
 	Pin
+	PinNew
 	PinDirectory
+	PinForFlock
 	Close
 	// Read is answered by Data, of up to N bytes, and Write writes Data.
 	Read
@@ -69,7 +72,7 @@ const (
 	Fstat
 	Stat
 	Lstat
-	// Utimes and Futimes set N, in ms since 1970.
+	// Utimes sets N, in ms since 1970, and Futimes Atime and N, in ns.
 	Utimes
 	Futimes
 
@@ -86,8 +89,12 @@ const (
 	Realpath
 	Resolve
 
+	// TryGuard is answered by a handle for Unguard, and Reach by N.
 	TryGuard
 	Unguard
+	Reach
+	TryFlock
+	Funlock
 
 	// Ops is how many there are.
 	Ops
@@ -98,6 +105,7 @@ type Call struct {
 	Op     Op
 	Handle filesystem.Handle
 	N      int64
+	Atime  int64
 	Path   string
 	Dest   string
 	Data   string
@@ -114,6 +122,8 @@ type Answer struct {
 
 	Inner    Op
 	Type     filesystem.Type // and what follows is said of a file; times are in ns since 1970
+	Size     int64
+	Atime    int64
 	Mtime    int64
 	Ctime    int64
 	Identity filesystem.Identity
@@ -123,14 +133,14 @@ type Answer struct {
 	Data   string
 }
 
-// The codes of filesystem.ErrGuarded and ErrUnguardable.
+// The codes of filesystem.ErrGuarded and ErrFlocked, and of ErrUnguardable.
 const guarded, unguardable = "EAGAIN", "ENOTSUP"
 
 // Fails returns the answer that a call has failed.
 func Fails(err error) Answer {
 	code := nodeerror.Code(err)
 	switch err {
-	case filesystem.ErrGuarded:
+	case filesystem.ErrGuarded, filesystem.ErrFlocked:
 		code = guarded
 	case filesystem.ErrUnguardable:
 		code = unguardable
@@ -166,8 +176,11 @@ var rows = [Ops]row{
 	OpenRead:      opens("open", "r", (*Tree).openRead, filesystem.OS.OpenRead),
 	OpenNoFollow:  opens("open", "nofollow", (*Tree).openNoFollow, filesystem.OS.OpenNoFollow),
 	OpenTruncate:  opens("open", "w", (*Tree).openTruncate, filesystem.OS.OpenTruncate),
+	OpenDirectory: opens("open", "dir", (*Tree).openDirectory, filesystem.OS.OpenDirectory),
 	Pin:           opens("open", "", (*Tree).pin, filesystem.OS.Pin),
+	PinNew:        opens("open", "rx", (*Tree).pinNew, filesystem.OS.PinNew),
 	PinDirectory:  opens("open", "", (*Tree).pinDirectory, filesystem.OS.PinDirectory),
+	PinForFlock:   opens("open", "", (*Tree).openNoFollow, filesystem.OS.PinForFlock),
 	Close:         onHandle("close", (*Tree).close, filesystem.OS.Close),
 	Read: {name: "read", handle: true, tree: (*Tree).read, real: func(c *Call) Answer {
 		data, err := system.Read(c.Handle, int(c.N))
@@ -181,8 +194,7 @@ var rows = [Ops]row{
 		return described(system.FstatIdentity(c.Handle))
 	}},
 	Stat: {name: "stat", paths: 1, tree: (*Tree).stat, real: func(c *Call) Answer {
-		stat, err := system.Stat(c.Path)
-		return described(stat, filesystem.Identity{}, err)
+		return described(system.StatIdentity(c.Path))
 	}},
 	Lstat: {name: "lstat", paths: 1, tree: (*Tree).lstat, real: func(c *Call) Answer {
 		return described(system.LstatIdentity(c.Path))
@@ -191,7 +203,7 @@ var rows = [Ops]row{
 		return Answer{}.failing(system.Utimes(c.Path, c.N))
 	}},
 	Futimes: {name: "futimes", node: "futime", handle: true, tree: (*Tree).futimes, real: func(c *Call) Answer {
-		return Answer{}.failing(system.Futimes(c.Handle, c.N))
+		return Answer{}.failing(system.Futimes(c.Handle, c.Path, time.Unix(0, c.Atime), time.Unix(0, c.N)))
 	}},
 
 	Mkdir:           onPath("mkdir", (*Tree).mkdir, filesystem.OS.Mkdir),
@@ -207,8 +219,24 @@ var rows = [Ops]row{
 	Realpath: finds("realpath", (*Tree).realpath, filesystem.OS.Realpath).as("lstat"),
 	Resolve:  finds("", (*Tree).resolve, filesystem.OS.Resolve),
 
-	TryGuard: opens("guard", "", (*Tree).tryGuard, filesystem.OS.TryGuard).as("open"),
-	Unguard:  onHandle("unguard", (*Tree).close, filesystem.OS.Unguard).as("close"),
+	TryGuard: {name: "guard", handle: true, tree: func(t *Tree, c *Call) Answer {
+		a := Answer{Handle: c.Handle, Code: t.flock(c.Handle)}
+		if a.Code != "" && a.Code != guarded {
+			a.Code = unguardable
+		}
+		return a
+	}, real: func(c *Call) Answer {
+		guard, err := system.TryGuard(c.Handle)
+		return Answer{Handle: guard}.failing(err)
+	}},
+	Unguard: onHandle("unguard", (*Tree).funlock, filesystem.OS.Unguard).as("close"),
+	Reach: {name: "reach", handle: true, tree: func(t *Tree, _ *Call) Answer {
+		return Answer{N: int64(t.Reach)}
+	}, real: func(c *Call) Answer {
+		return Answer{N: int64(system.Reach(c.Handle))}
+	}},
+	TryFlock: onHandle("flock", (*Tree).flock, filesystem.OS.TryFlock),
+	Funlock:  onHandle("funlock", (*Tree).funlock, filesystem.OS.Funlock).as("flock"),
 }
 
 // What follows makes rows of functions that have the same shape.
@@ -269,7 +297,10 @@ func (a Answer) failing(err error) Answer {
 }
 
 func described(s filesystem.Stat, id filesystem.Identity, err error) Answer {
-	return Answer{Type: s.Type, Mtime: s.ModTime.UnixNano(), Ctime: s.ChangeTime.UnixNano(), Identity: id}.failing(err)
+	return Answer{
+		Type: s.Type, Size: s.Size, Identity: id,
+		Atime: s.AccessTime.UnixNano(), Mtime: s.ModTime.UnixNano(), Ctime: s.ChangeTime.UnixNano(),
+	}.failing(err)
 }
 
 // Name returns what transcripts call it.
@@ -338,6 +369,8 @@ func (c *Call) Error(a *Answer) error {
 		return nil
 	case c.Op == TryGuard && a.Code == guarded:
 		return filesystem.ErrGuarded
+	case c.Op == TryFlock && a.Code == guarded:
+		return filesystem.ErrFlocked
 	case c.Op == TryGuard && a.Code == unguardable:
 		return filesystem.ErrUnguardable
 	case a.Inner != 0:
@@ -358,9 +391,16 @@ func (s System) OpenNoFollow(path string) (filesystem.Handle, error) {
 func (s System) OpenTruncate(path string) (filesystem.Handle, error) {
 	return s.open(OpenTruncate, path)
 }
-func (s System) Pin(path string) (filesystem.Handle, error) { return s.open(Pin, path) }
+func (s System) OpenDirectory(path string) (filesystem.Handle, error) {
+	return s.open(OpenDirectory, path)
+}
+func (s System) Pin(path string) (filesystem.Handle, error)    { return s.open(Pin, path) }
+func (s System) PinNew(path string) (filesystem.Handle, error) { return s.open(PinNew, path) }
 func (s System) PinDirectory(path string) (filesystem.Handle, error) {
 	return s.open(PinDirectory, path)
+}
+func (s System) PinForFlock(path string) (filesystem.Handle, error) {
+	return s.open(PinForFlock, path)
 }
 
 func (s System) Close(h filesystem.Handle) error { return s.try(Call{Op: Close, Handle: h}) }
@@ -384,8 +424,12 @@ func (s System) FstatIdentity(h filesystem.Handle) (filesystem.Stat, filesystem.
 }
 
 func (s System) Stat(path string) (filesystem.Stat, error) {
-	stat, _, err := s.stat(Call{Op: Stat, Path: path})
+	stat, _, err := s.StatIdentity(path)
 	return stat, err
+}
+
+func (s System) StatIdentity(path string) (filesystem.Stat, filesystem.Identity, error) {
+	return s.stat(Call{Op: Stat, Path: path})
 }
 
 func (s System) Lstat(path string) (filesystem.Stat, error) {
@@ -401,8 +445,8 @@ func (s System) Utimes(path string, ms int64) error {
 	return s.try(Call{Op: Utimes, Path: path, N: ms})
 }
 
-func (s System) Futimes(h filesystem.Handle, ms int64) error {
-	return s.try(Call{Op: Futimes, Handle: h, N: ms})
+func (s System) Futimes(h filesystem.Handle, path string, atime, mtime time.Time) error {
+	return s.try(Call{Op: Futimes, Handle: h, Path: path, Atime: atime.UnixNano(), N: mtime.UnixNano()})
 }
 
 func (s System) Mkdir(path string) error      { return s.try(Call{Op: Mkdir, Path: path}) }
@@ -423,11 +467,21 @@ func (s System) Readdir(path string) ([]string, error) {
 func (s System) Realpath(path string) (string, error) { return s.find(Realpath, path) }
 func (s System) Resolve(path string) (string, error)  { return s.find(Resolve, path) }
 
-func (s System) TryGuard(directory string) (filesystem.Handle, error) {
-	return s.open(TryGuard, directory)
+func (s System) TryGuard(directory filesystem.Handle) (filesystem.Handle, error) {
+	a, err := s.do(Call{Op: TryGuard, Handle: directory})
+	return a.Handle, err
 }
 
-func (s System) Unguard(h filesystem.Handle) error { return s.try(Call{Op: Unguard, Handle: h}) }
+func (s System) Unguard(guard filesystem.Handle) error {
+	return s.try(Call{Op: Unguard, Handle: guard})
+}
+
+func (s System) Reach(directory filesystem.Handle) filesystem.Reach {
+	return filesystem.Reach(s.Do(Call{Op: Reach, Handle: directory}).N)
+}
+
+func (s System) TryFlock(h filesystem.Handle) error { return s.try(Call{Op: TryFlock, Handle: h}) }
+func (s System) Funlock(h filesystem.Handle) error  { return s.try(Call{Op: Funlock, Handle: h}) }
 
 func (s System) do(c Call) (Answer, error) {
 	a := s.Do(c)
@@ -457,5 +511,8 @@ func (s System) stat(c Call) (filesystem.Stat, filesystem.Identity, error) {
 	if err != nil {
 		return filesystem.Stat{}, filesystem.Identity{}, err
 	}
-	return filesystem.Stat{Type: a.Type, ModTime: time.Unix(0, a.Mtime), ChangeTime: time.Unix(0, a.Ctime)}, a.Identity, nil
+	return filesystem.Stat{
+		Type: a.Type, Size: a.Size,
+		AccessTime: time.Unix(0, a.Atime), ModTime: time.Unix(0, a.Mtime), ChangeTime: time.Unix(0, a.Ctime),
+	}, a.Identity, nil
 }

@@ -1,6 +1,10 @@
 package sim
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/seed-c461eb89/nodelock/internal/filesystem"
+)
 
 // A Do answers calls.
 type Do func(Call) Answer
@@ -41,11 +45,21 @@ func WithoutIdentity(do Do) Do {
 		a := do(c)
 		switch {
 		case a.Code != "":
-		case c.Op == Fstat:
+		case c.Op == Fstat && c.Handle != Root:
 			known = a
 		case c.Op == Lstat:
 			a.Identity, a.Mtime = known.Identity, known.Mtime
 		}
 		return a
+	}
+}
+
+// WithoutNote has no filesystem that is known to be the kernel's own.
+func WithoutNote(do Do) Do {
+	return func(c Call) Answer {
+		if c.Op == Reach {
+			return Answer{N: int64(filesystem.ReachUnknown)}
+		}
+		return do(c)
 	}
 }

@@ -31,6 +31,8 @@ type Tree struct {
 	Grain, Now int64
 	// Actor is who makes the calls.
 	Actor uint8
+	// Reach is how far the kernel's locks reach.
+	Reach filesystem.Reach
 
 	// Nodes are the files there are. A file's place here is its inode number: as on
 	// ext4, the number of one that is gone goes to the next that is made. The root
@@ -59,9 +61,9 @@ type Node struct {
 	Kind filesystem.Type
 	Used bool
 	// Data is what is in the file, or where the symlink leads.
-	Data         string
-	Mtime, Ctime int64
-	Nlink        int32
+	Data                string
+	Atime, Mtime, Ctime int64
+	Nlink               int32
 	// Locked is the number of the handle that has a kernel lock on the file, or 0.
 	Locked uint32
 }
@@ -76,6 +78,9 @@ type Entry struct {
 	// By is who put it there.
 	By uint8
 }
+
+// Root is a handle that every actor has from the beginning: the root directory.
+const Root filesystem.Handle = 0
 
 // A Handle is an open file. The numbers of one actor's do not depend on what others do.
 type Handle struct {
@@ -118,7 +123,8 @@ func (t *Tree) CopyFrom(from *Tree) {
 func (t *Tree) newNode(kind filesystem.Type, data string) int32 {
 	id := uint32(t.Actor)<<16 | uint32(t.made[t.Actor])
 	t.made[t.Actor]++
-	node := Node{ID: id, Kind: kind, Used: true, Data: data, Mtime: t.floor(t.Now), Ctime: t.floor(t.Now)}
+	node := Node{ID: id, Kind: kind, Used: true, Data: data}
+	node.Atime, node.Mtime, node.Ctime = t.floor(t.Now), t.floor(t.Now), t.floor(t.Now)
 	for i := range t.Nodes {
 		if !t.Nodes[i].Used {
 			t.Nodes[i] = node
@@ -375,11 +381,15 @@ func (t *Tree) openRead(path string) (filesystem.Handle, string) {
 	return t.open(path, true, readable)
 }
 
-func (t *Tree) pinDirectory(path string) (filesystem.Handle, string) {
-	return t.openDirectory(path, false)
+func (t *Tree) openDirectory(path string) (filesystem.Handle, string) {
+	return t.openIfDirectory(path, true)
 }
 
-func (t *Tree) openDirectory(path string, follow bool) (filesystem.Handle, string) {
+func (t *Tree) pinDirectory(path string) (filesystem.Handle, string) {
+	return t.openIfDirectory(path, false)
+}
+
+func (t *Tree) openIfDirectory(path string, follow bool) (filesystem.Handle, string) {
 	at, code := t.Find(path, follow)
 	if code == "" && t.Nodes[at.Node].Kind != filesystem.Directory {
 		code = "ENOTDIR"
@@ -388,6 +398,14 @@ func (t *Tree) openDirectory(path string, follow bool) (filesystem.Handle, strin
 		return 0, code
 	}
 	return t.newHandle(at.Node, path, readable), ""
+}
+
+func (t *Tree) pinNew(path string) (filesystem.Handle, string) {
+	node, code := t.Create(path, filesystem.File, "")
+	if code != "" {
+		return 0, code
+	}
+	return t.newHandle(node, path, readable), ""
 }
 
 func (t *Tree) pin(path string) (filesystem.Handle, string) { return t.open(path, false, pinned) }
@@ -445,6 +463,9 @@ func (t *Tree) number(h filesystem.Handle) uint32 { return uint32(t.Actor)<<hand
 // Open returns what the actor's handle has open, or nil.
 func (t *Tree) Open(h filesystem.Handle) *Handle {
 	number := t.number(h)
+	if h == Root {
+		return &Handle{Path: "/", Number: number, Owner: t.Actor, access: readable}
+	}
 	for i := range t.Handles {
 		if t.Handles[i].Number == number {
 			return &t.Handles[i]
@@ -452,6 +473,10 @@ func (t *Tree) Open(h filesystem.Handle) *Handle {
 	}
 	return nil
 }
+
+// Guards reports whether the actor has the kernel lock on the root directory by the handle
+// Root.
+func (t *Tree) Guards(actor uint8) bool { return t.Nodes[0].Locked == uint32(actor)<<handleBits }
 
 // close gives the kernel lock of the handle back, too.
 func (t *Tree) close(h filesystem.Handle) string {
@@ -478,6 +503,9 @@ func (t *Tree) closeAt(i int) {
 
 // CloseAll closes everything that an actor has open, as the end of its process does.
 func (t *Tree) CloseAll(actor uint8) {
+	if t.Guards(actor) {
+		t.Nodes[0].Locked = 0
+	}
 	for i := len(t.Handles) - 1; i >= 0; i-- {
 		if t.Handles[i].Owner == actor {
 			t.closeAt(i)
@@ -485,20 +513,8 @@ func (t *Tree) CloseAll(actor uint8) {
 	}
 }
 
-func (t *Tree) tryGuard(directory string) (filesystem.Handle, string) {
-	h, code := t.openDirectory(directory, true)
-	if code != "" {
-		return 0, code
-	}
-	if code = t.lock(h); code != "" {
-		t.close(h)
-		return 0, code
-	}
-	return h, ""
-}
-
-// lock takes the kernel lock on an open file, unless another handle has it.
-func (t *Tree) lock(h filesystem.Handle) string {
+// flock takes the kernel lock on an open file, unless another handle has it.
+func (t *Tree) flock(h filesystem.Handle) string {
 	o := t.Open(h)
 	if o == nil || o.access == pinned {
 		return "EBADF"
@@ -508,6 +524,18 @@ func (t *Tree) lock(h filesystem.Handle) string {
 		return "EAGAIN"
 	}
 	n.Locked = o.Number
+	return ""
+}
+
+// funlock gives the kernel lock back, if the handle has it.
+func (t *Tree) funlock(h filesystem.Handle) string {
+	o := t.Open(h)
+	if o == nil || o.access == pinned {
+		return "EBADF"
+	}
+	if n := &t.Nodes[o.Node]; n.Locked == o.Number {
+		n.Locked = 0
+	}
 	return ""
 }
 
@@ -563,13 +591,22 @@ func (t *Tree) statAt(path string, follow bool) Answer {
 
 func (t *Tree) describe(node int32) Answer {
 	n := &t.Nodes[node]
-	return Answer{Type: n.Kind, Mtime: n.Mtime, Ctime: n.Ctime, Identity: filesystem.Identity{File: [2]uint64{uint64(node)}}}
+	a := Answer{
+		Type: n.Kind, Atime: n.Atime, Mtime: n.Mtime, Ctime: n.Ctime,
+		Identity: filesystem.Identity{File: [2]uint64{uint64(node)}},
+	}
+	if n.Kind == filesystem.File {
+		a.Size = int64(len(n.Data))
+	}
+	return a
 }
 
 func (t *Tree) utimes(c *Call) Answer {
 	at, code := t.Find(c.Path, true)
 	if code == "" {
-		t.SetTimes(at.Node, nodetime.Stored(c.N).UnixNano(), t.Now)
+		mtime := nodetime.Stored(c.N).UnixNano()
+		t.SetTimes(at.Node, mtime, t.Now)
+		t.Nodes[at.Node].Atime = t.floor(mtime)
 	}
 	return Answer{Code: code}
 }
@@ -579,7 +616,8 @@ func (t *Tree) futimes(c *Call) Answer {
 	if o == nil || o.access == pinned {
 		return Answer{Code: "EBADF"}
 	}
-	t.SetTimes(o.Node, nodetime.Stored(c.N).UnixNano(), t.Now)
+	t.SetTimes(o.Node, c.N, t.Now)
+	t.Nodes[o.Node].Atime = t.floor(c.Atime)
 	return Answer{}
 }
 

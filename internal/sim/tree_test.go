@@ -79,31 +79,43 @@ func TestIdentity(t *testing.T) {
 // TestLock is about kernel locks: they end with their handle, or its process.
 func TestLock(t *testing.T) {
 	tree := New("", 1, 0)
-	guard := func(actor uint8, want string) filesystem.Handle {
+	as(tree, 0, Call{Op: Mkdir, Path: "d"})
+	open := func(actor uint8) filesystem.Handle { return as(tree, actor, Call{Op: OpenDirectory, Path: "d"}).Handle }
+	lock := func(actor uint8, h filesystem.Handle, want string) {
 		t.Helper()
-		a := as(tree, actor, Call{Op: TryGuard, Path: "/"})
-		if a.Code != want {
-			t.Errorf("%d guards: %q, want %q", actor, a.Code, want)
-		}
-		return a.Handle
-	}
-	one := guard(1, "")
-	guard(1, "EAGAIN")
-	guard(2, "EAGAIN")
-	as(tree, 2, Call{Op: OpenRead, Path: "/"})
-	if as(tree, 2, Call{Op: Unguard, Handle: one}).Code == "" {
-		if guard(3, "EAGAIN"); tree.Nodes[0].Locked == 0 {
-			t.Error("another's handle of the same number ends the guard")
+		for _, op := range []Op{TryGuard, TryFlock} {
+			if a := as(tree, actor, Call{Op: op, Handle: h}); a.Code != want {
+				t.Errorf("%d locks #%d by %s: %q, want %q", actor, h, op.Name(), a.Code, want)
+			}
 		}
 	}
+	one, another := open(1), open(1)
+	other := open(2)
+	lock(1, one, "")
+	lock(1, one, "") // it has it
+	lock(1, another, "EAGAIN")
+	lock(2, other, "EAGAIN")
+	as(tree, 2, Call{Op: Funlock, Handle: other})
+	lock(2, other, "EAGAIN")
 	as(tree, 1, Call{Op: Unguard, Handle: one})
-	guard(2, "")
-	guard(1, "EAGAIN")
+	lock(2, other, "")
+	lock(1, one, "EAGAIN")
 	tree.CloseAll(2)
+	lock(1, another, "")
+	as(tree, 1, Call{Op: Close, Handle: another})
+	lock(1, one, "")
+	as(tree, 1, Call{Op: Close, Handle: one})
 	if len(tree.Handles) != 0 {
 		t.Errorf("%d handles are open, want none", len(tree.Handles))
 	}
-	guard(3, "")
+	// Every actor has the root directory open.
+	lock(1, Root, "")
+	lock(2, Root, "EAGAIN")
+	if !tree.Guards(1) || tree.Guards(2) {
+		t.Error("1 does not guard the root directory, or 2 does")
+	}
+	tree.CloseAll(1)
+	lock(2, Root, "")
 }
 
 // TestCopy changes a filesystem and its copy, and neither sees the other's changes.

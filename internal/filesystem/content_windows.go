@@ -44,15 +44,3 @@ func read(h Handle, buffer []byte) (int, error) {
 	}
 	return int(n), err
 }
-
-func renameNoReplace(from, to string) error {
-	source, err := namespaced(from)
-	if err != nil {
-		return err
-	}
-	target, err := namespaced(to)
-	if err != nil {
-		return err
-	}
-	return windows.MoveFileEx(source, target, 0)
-}

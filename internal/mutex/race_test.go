@@ -1,0 +1,5 @@
+//go:build race
+
+package mutex
+
+const race = true
