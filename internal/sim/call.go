@@ -151,17 +151,15 @@ func Fails(err error) Answer {
 // A row is what there is to know of an Op.
 type row struct {
 	// name is what traces, faults, transcripts and errors call it. Mode tells those apart
-	// that have one name.
-	name, mode string
-	// trace is what traces and faults call it instead, and node what errors do.
-	trace, node string
-	// handle says that it is about one, paths about how many of those, and opens that it
-	// is answered by a handle.
-	handle bool
-	paths  int
-	opens  bool
-	tree   func(*Tree, *Call) Answer
-	real   func(*Call) Answer
+	// that have one name. Trace is what traces and faults call it instead, and node what
+	// errors do.
+	name, mode, trace, node string
+	// handle says that it is about one, paths about how many of those, and opens that it is
+	// answered by a handle.
+	handle, opens bool
+	paths         int
+	tree          func(*Tree, *Call) Answer
+	real          func(*Call) Answer
 }
 
 // rows are all calls. What is not for a filesystem to answer has neither tree nor real,
@@ -172,22 +170,22 @@ var rows = [Ops]row{
 	SetTimer: {name: "timer"},
 	Kill:     {name: "kill"},
 
-	OpenExclusive: opens("open", "wx", (*Tree).openExclusive, filesystem.OS.OpenExclusive),
-	OpenRead:      opens("open", "r", (*Tree).openRead, filesystem.OS.OpenRead),
-	OpenNoFollow:  opens("open", "nofollow", (*Tree).openNoFollow, filesystem.OS.OpenNoFollow),
-	OpenTruncate:  opens("open", "w", (*Tree).openTruncate, filesystem.OS.OpenTruncate),
-	OpenDirectory: opens("open", "dir", (*Tree).openDirectory, filesystem.OS.OpenDirectory),
-	Pin:           opens("open", "", (*Tree).pin, filesystem.OS.Pin),
-	PinNew:        opens("open", "rx", (*Tree).pinNew, filesystem.OS.PinNew),
-	PinDirectory:  opens("open", "", (*Tree).pinDirectory, filesystem.OS.PinDirectory),
-	PinForFlock:   opens("open", "", (*Tree).openNoFollow, filesystem.OS.PinForFlock),
-	Close:         onHandle("close", (*Tree).close, filesystem.OS.Close),
+	OpenExclusive: opens("open", "wx", create|exclusive|writable, system.OpenExclusive),
+	OpenRead:      opens("open", "r", follow, system.OpenRead),
+	OpenNoFollow:  opens("open", "nofollow", 0, system.OpenNoFollow),
+	OpenTruncate:  opens("open", "w", create|writable, system.OpenTruncate),
+	OpenDirectory: opens("open", "dir", follow|directory, system.OpenDirectory),
+	Pin:           opens("open", "", pinned, system.Pin),
+	PinNew:        opens("open", "rx", create|exclusive, system.PinNew),
+	PinDirectory:  opens("open", "", directory, system.PinDirectory),
+	PinForFlock:   opens("open", "", 0, system.PinForFlock),
+	Close:         {name: "close", handle: true, tree: (*Tree).close, real: onHandle(system.Close)},
 	Read: {name: "read", handle: true, tree: (*Tree).read, real: func(c *Call) Answer {
 		data, err := system.Read(c.Handle, int(c.N))
-		return Answer{Data: string(data)}.failing(err)
+		return answer(Answer{Data: string(data)}, err)
 	}},
 	Write: {name: "write", handle: true, tree: (*Tree).write, real: func(c *Call) Answer {
-		return Answer{}.failing(system.Write(c.Handle, []byte(c.Data)))
+		return answer(Answer{}, system.Write(c.Handle, []byte(c.Data)))
 	}},
 
 	Fstat: {name: "fstat", handle: true, tree: (*Tree).fstat, real: func(c *Call) Answer {
@@ -200,107 +198,86 @@ var rows = [Ops]row{
 		return described(system.LstatIdentity(c.Path))
 	}},
 	Utimes: {name: "utimes", node: "utime", paths: 1, tree: (*Tree).utimes, real: func(c *Call) Answer {
-		return Answer{}.failing(system.Utimes(c.Path, c.N))
+		return answer(Answer{}, system.Utimes(c.Path, c.N))
 	}},
 	Futimes: {name: "futimes", node: "futime", handle: true, tree: (*Tree).futimes, real: func(c *Call) Answer {
-		return Answer{}.failing(system.Futimes(c.Handle, c.Path, time.Unix(0, c.Atime), time.Unix(0, c.N)))
+		return answer(Answer{}, system.Futimes(c.Handle, c.Path, time.Unix(0, c.Atime), time.Unix(0, c.N)))
 	}},
 
-	Mkdir:           onPath("mkdir", (*Tree).mkdir, filesystem.OS.Mkdir),
-	Rmdir:           onPath("rmdir", (*Tree).rmdir, filesystem.OS.Rmdir),
-	Unlink:          onPath("unlink", (*Tree).unlink, filesystem.OS.Unlink),
-	Link:            onPaths("link", "", "", (*Tree).link, filesystem.OS.Link),
-	Rename:          onPaths("rename", "", "", (*Tree).rename, filesystem.OS.Rename),
-	RenameNoReplace: onPaths("rename", "noreplace", "renameNoReplace", (*Tree).renameNoReplace, filesystem.OS.RenameNoReplace),
+	Mkdir:           {name: "mkdir", paths: 1, tree: (*Tree).mkdir, real: onPath(system.Mkdir)},
+	Rmdir:           {name: "rmdir", paths: 1, tree: (*Tree).rmdir, real: onPath(system.Rmdir)},
+	Unlink:          {name: "unlink", paths: 1, tree: (*Tree).unlink, real: onPath(system.Unlink)},
+	Link:            {name: "link", paths: 2, tree: (*Tree).link, real: onPaths(system.Link)},
+	Rename:          {name: "rename", paths: 2, tree: (*Tree).rename, real: onPaths(system.Rename)},
+	RenameNoReplace: {name: "rename", mode: "noreplace", trace: "renameNoReplace", paths: 2, tree: (*Tree).rename, real: onPaths(system.RenameNoReplace)},
 	Readdir: {name: "readdir", node: "scandir", paths: 1, tree: (*Tree).readdir, real: func(c *Call) Answer {
 		names, err := system.Readdir(c.Path)
-		return Answer{Data: strings.Join(names, "/")}.failing(err)
+		return answer(Answer{Data: strings.Join(names, "/")}, err)
 	}},
-	Realpath: finds("realpath", (*Tree).realpath, filesystem.OS.Realpath).as("lstat"),
-	Resolve:  finds("", (*Tree).resolve, filesystem.OS.Resolve),
+	Realpath: {name: "realpath", node: "lstat", paths: 1, tree: (*Tree).realpath, real: finds(system.Realpath)},
+	Resolve:  {paths: 1, tree: (*Tree).resolve, real: finds(system.Resolve)},
 
-	TryGuard: {name: "guard", handle: true, tree: func(t *Tree, c *Call) Answer {
-		a := Answer{Handle: c.Handle, Code: t.flock(c.Handle)}
-		if a.Code != "" && a.Code != guarded {
-			a.Code = unguardable
-		}
-		return a
-	}, real: func(c *Call) Answer {
+	TryGuard: {name: "guard", handle: true, tree: (*Tree).tryGuard, real: func(c *Call) Answer {
 		guard, err := system.TryGuard(c.Handle)
-		return Answer{Handle: guard}.failing(err)
+		return answer(Answer{Handle: guard}, err)
 	}},
-	Unguard: onHandle("unguard", (*Tree).funlock, filesystem.OS.Unguard).as("close"),
+	Unguard: {name: "unguard", node: "close", handle: true, tree: (*Tree).funlock, real: onHandle(system.Unguard)},
 	Reach: {name: "reach", handle: true, tree: func(t *Tree, _ *Call) Answer {
 		return Answer{N: int64(t.Reach)}
 	}, real: func(c *Call) Answer {
 		return Answer{N: int64(system.Reach(c.Handle))}
 	}},
-	TryFlock: onHandle("flock", (*Tree).flock, filesystem.OS.TryFlock),
-	Funlock:  onHandle("funlock", (*Tree).funlock, filesystem.OS.Funlock).as("flock"),
+	TryFlock: {name: "flock", handle: true, tree: (*Tree).flock, real: onHandle(system.TryFlock)},
+	Funlock:  {name: "funlock", node: "flock", handle: true, tree: (*Tree).funlock, real: onHandle(system.Funlock)},
 }
 
-// What follows makes rows of functions that have the same shape.
-
-func opens(name, mode string, tree func(*Tree, string) (filesystem.Handle, string), real func(filesystem.OS, string) (filesystem.Handle, error)) row {
-	return row{name: name, mode: mode, paths: 1, opens: true, tree: func(t *Tree, c *Call) Answer {
-		h, code := tree(t, c.Path)
-		return Answer{Handle: h, Code: code}
-	}, real: func(c *Call) Answer {
-		h, err := real(system, c.Path)
-		return Answer{Handle: h}.failing(err)
-	}}
-}
-
-func onHandle(name string, tree func(*Tree, filesystem.Handle) string, real func(filesystem.OS, filesystem.Handle) error) row {
-	return row{name: name, handle: true, tree: func(t *Tree, c *Call) Answer {
-		return Answer{Code: tree(t, c.Handle)}
-	}, real: func(c *Call) Answer {
-		return Answer{}.failing(real(system, c.Handle))
-	}}
-}
-
-func onPath(name string, tree func(*Tree, string) string, real func(filesystem.OS, string) error) row {
-	return row{name: name, paths: 1, tree: func(t *Tree, c *Call) Answer {
-		return Answer{Code: tree(t, c.Path)}
-	}, real: func(c *Call) Answer {
-		return Answer{}.failing(real(system, c.Path))
-	}}
-}
-
-func onPaths(name, mode, trace string, tree func(_ *Tree, from, to string) string, real func(_ filesystem.OS, from, to string) error) row {
-	return row{name: name, mode: mode, trace: trace, paths: 2, tree: func(t *Tree, c *Call) Answer {
-		return Answer{Code: tree(t, c.Path, c.Dest)}
-	}, real: func(c *Call) Answer {
-		return Answer{}.failing(real(system, c.Path, c.Dest))
-	}}
-}
-
-func finds(name string, tree func(*Tree, *Call) Answer, real func(filesystem.OS, string) (string, error)) row {
-	return row{name: name, paths: 1, tree: tree, real: func(c *Call) Answer {
-		found, err := real(system, c.Path)
-		return Answer{Data: found}.failing(err)
-	}}
-}
-
-func (r row) as(node string) row {
-	r.node = node
-	return r
-}
+// What follows makes of this computer's calls what answers them.
 
 var system filesystem.OS
 
-func (a Answer) failing(err error) Answer {
+func opens(name, mode string, how flags, real func(string) (filesystem.Handle, error)) row {
+	tree := func(t *Tree, c *Call) Answer { return t.open(c.Path, how) }
+	return row{name: name, mode: mode, paths: 1, opens: true, tree: tree, real: opening(real)}
+}
+
+func opening(real func(string) (filesystem.Handle, error)) func(*Call) Answer {
+	return func(c *Call) Answer {
+		h, err := real(c.Path)
+		return answer(Answer{Handle: h}, err)
+	}
+}
+
+func onHandle(real func(filesystem.Handle) error) func(*Call) Answer {
+	return func(c *Call) Answer { return answer(Answer{}, real(c.Handle)) }
+}
+
+func onPath(real func(string) error) func(*Call) Answer {
+	return func(c *Call) Answer { return answer(Answer{}, real(c.Path)) }
+}
+
+func onPaths(real func(from, to string) error) func(*Call) Answer {
+	return func(c *Call) Answer { return answer(Answer{}, real(c.Path, c.Dest)) }
+}
+
+func finds(real func(string) (string, error)) func(*Call) Answer {
+	return func(c *Call) Answer {
+		found, err := real(c.Path)
+		return answer(Answer{Data: found}, err)
+	}
+}
+
+func described(s filesystem.Stat, id filesystem.Identity, err error) Answer {
+	return answer(Answer{
+		Type: s.Type, Size: s.Size, Identity: id,
+		Atime: s.AccessTime.UnixNano(), Mtime: s.ModTime.UnixNano(), Ctime: s.ChangeTime.UnixNano(),
+	}, err)
+}
+
+func answer(a Answer, err error) Answer {
 	if err != nil {
 		return Fails(err)
 	}
 	return a
-}
-
-func described(s filesystem.Stat, id filesystem.Identity, err error) Answer {
-	return Answer{
-		Type: s.Type, Size: s.Size, Identity: id,
-		Atime: s.AccessTime.UnixNano(), Mtime: s.ModTime.UnixNano(), Ctime: s.ChangeTime.UnixNano(),
-	}.failing(err)
 }
 
 // Name returns what transcripts call it.

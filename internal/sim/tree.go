@@ -89,18 +89,21 @@ type Handle struct {
 	Number uint32
 	Node   int32
 	// At is where it reads or writes next.
-	At     int32
-	Owner  uint8
-	access access
+	At    int32
+	Owner uint8
+	how   flags
 }
 
-// An access is what a handle is good for, beside being asked what it has open.
-type access uint8
+// flags say how something is opened.
+type flags uint8
 
 const (
-	pinned access = iota // nothing
-	readable
-	writable
+	follow    flags = 1 << iota // a link at the end of the path
+	create                      // a file if there is none
+	exclusive                   // and fail if there is
+	directory                   // nothing else
+	writable                    // not readable, and cut off
+	pinned                      // neither, and a link is opened itself
 )
 
 // New returns a filesystem that has nothing but its root directory.
@@ -291,8 +294,11 @@ func (t *Tree) there(path string, follow bool) (Place, string) {
 	return at, ""
 }
 
-func (t *Tree) changed(dir int32) {
-	t.SetTimes(dir, t.Now, t.Now)
+func (t *Tree) changed(node int32) { t.SetTimes(node, t.Now, t.Now) }
+
+// is reports whether there is something of a type at a place.
+func (t *Tree) is(at Place, kind filesystem.Type) bool {
+	return at.Node != None && t.Nodes[at.Node].Kind == kind
 }
 
 func (t *Tree) addEntry(at Place, node int32) {
@@ -369,93 +375,40 @@ func (t *Tree) Place(path string, kind filesystem.Type, data string) (int32, str
 
 // What follows are the calls of the table in call.go.
 
-func (t *Tree) openExclusive(path string) (filesystem.Handle, string) {
-	node, code := t.Create(path, filesystem.File, "")
-	if code != "" {
-		return 0, code
-	}
-	return t.newHandle(node, path, writable), ""
-}
-
-func (t *Tree) openRead(path string) (filesystem.Handle, string) {
-	return t.open(path, true, readable)
-}
-
-func (t *Tree) openDirectory(path string) (filesystem.Handle, string) {
-	return t.openIfDirectory(path, true)
-}
-
-func (t *Tree) pinDirectory(path string) (filesystem.Handle, string) {
-	return t.openIfDirectory(path, false)
-}
-
-func (t *Tree) openIfDirectory(path string, follow bool) (filesystem.Handle, string) {
-	at, code := t.Find(path, follow)
-	if code == "" && t.Nodes[at.Node].Kind != filesystem.Directory {
-		code = "ENOTDIR"
-	}
-	if code != "" {
-		return 0, code
-	}
-	return t.newHandle(at.Node, path, readable), ""
-}
-
-func (t *Tree) pinNew(path string) (filesystem.Handle, string) {
-	node, code := t.Create(path, filesystem.File, "")
-	if code != "" {
-		return 0, code
-	}
-	return t.newHandle(node, path, readable), ""
-}
-
-func (t *Tree) pin(path string) (filesystem.Handle, string) { return t.open(path, false, pinned) }
-
-func (t *Tree) open(path string, follow bool, with access) (filesystem.Handle, string) {
-	at, code := t.Find(path, follow)
+func (t *Tree) open(path string, how flags) Answer {
+	slash := strings.HasSuffix(path, "/")
+	at, code := t.walk(path, how&follow != 0 || slash && how&create == 0)
 	switch {
 	case code != "":
-		return 0, code
-	case t.Nodes[at.Node].Kind == filesystem.Symlink && with != pinned:
-		return 0, "ELOOP"
-	}
-	return t.newHandle(at.Node, path, with), ""
-}
-
-func (t *Tree) openNoFollow(path string) (filesystem.Handle, string) {
-	return t.open(path, false, readable)
-}
-
-func (t *Tree) openTruncate(path string) (filesystem.Handle, string) {
-	at, code := t.walk(path, false)
-	switch {
-	case code != "":
-		return 0, code
-	case strings.HasSuffix(path, "/"):
-		return 0, "EISDIR"
+	case slash && how&create != 0:
+		code = "EISDIR"
+	case at.Node == None && how&create != 0:
+		at.Node, code = t.Create(path, filesystem.File, "")
 	case at.Node == None:
-		return t.openExclusive(path)
+		code = "ENOENT"
+	case how&exclusive != 0:
+		code = "EEXIST"
+	case (slash || how&directory != 0) && !t.is(at, filesystem.Directory):
+		code = "ENOTDIR"
+	case how&pinned == 0 && t.is(at, filesystem.Symlink):
+		code = "ELOOP"
+	case how&writable != 0 && t.is(at, filesystem.Directory):
+		code = "EISDIR"
+	case how&writable != 0:
+		t.Nodes[at.Node].Data = ""
+		t.changed(at.Node)
 	}
-	switch n := &t.Nodes[at.Node]; n.Kind {
-	case filesystem.Symlink:
-		return 0, "ELOOP"
-	case filesystem.Directory:
-		return 0, "EISDIR"
-	default:
-		n.Data = ""
-		t.SetTimes(at.Node, t.Now, t.Now)
-		return t.newHandle(at.Node, path, writable), ""
+	if code != "" {
+		return Answer{Code: code}
 	}
+	t.opened[t.Actor]++
+	h := filesystem.Handle(t.opened[t.Actor])
+	t.Handles = append(t.Handles, Handle{Path: path, Number: t.number(h), Node: at.Node, Owner: t.Actor, how: how})
+	return Answer{Handle: h}
 }
 
 // handleBits is how many bits of a handle's number count, below the actor's.
 const handleBits = 24
-
-func (t *Tree) newHandle(node int32, path string, with access) filesystem.Handle {
-	t.opened[t.Actor]++
-	h := filesystem.Handle(t.opened[t.Actor])
-	t.Handles = append(t.Handles, Handle{Path: path, Number: t.number(h), Node: node, Owner: t.Actor, access: with})
-	return h
-}
 
 // number returns what tells the actor's handle from those of others.
 func (t *Tree) number(h filesystem.Handle) uint32 { return uint32(t.Actor)<<handleBits | uint32(h) }
@@ -464,7 +417,7 @@ func (t *Tree) number(h filesystem.Handle) uint32 { return uint32(t.Actor)<<hand
 func (t *Tree) Open(h filesystem.Handle) *Handle {
 	number := t.number(h)
 	if h == Root {
-		return &Handle{Path: "/", Number: number, Owner: t.Actor, access: readable}
+		return &Handle{Path: "/", Number: number, Owner: t.Actor, how: follow | directory}
 	}
 	for i := range t.Handles {
 		if t.Handles[i].Number == number {
@@ -479,15 +432,15 @@ func (t *Tree) Open(h filesystem.Handle) *Handle {
 func (t *Tree) Guards(actor uint8) bool { return t.Nodes[0].Locked == uint32(actor)<<handleBits }
 
 // close gives the kernel lock of the handle back, too.
-func (t *Tree) close(h filesystem.Handle) string {
-	number := t.number(h)
+func (t *Tree) close(c *Call) Answer {
+	number := t.number(c.Handle)
 	for i := range t.Handles {
 		if t.Handles[i].Number == number {
 			t.closeAt(i)
-			return ""
+			return Answer{}
 		}
 	}
-	return "EBADF"
+	return Answer{Code: "EBADF"}
 }
 
 func (t *Tree) closeAt(i int) {
@@ -513,36 +466,46 @@ func (t *Tree) CloseAll(actor uint8) {
 	}
 }
 
+// tryGuard is flock on a directory.
+func (t *Tree) tryGuard(c *Call) Answer {
+	a := t.flock(c)
+	if a.Code != "" && a.Code != guarded {
+		return Answer{Code: unguardable}
+	}
+	a.Handle = c.Handle
+	return a
+}
+
 // flock takes the kernel lock on an open file, unless another handle has it.
-func (t *Tree) flock(h filesystem.Handle) string {
-	o := t.Open(h)
-	if o == nil || o.access == pinned {
-		return "EBADF"
+func (t *Tree) flock(c *Call) Answer {
+	o := t.Open(c.Handle)
+	if o == nil || o.how&pinned != 0 {
+		return Answer{Code: "EBADF"}
 	}
 	n := &t.Nodes[o.Node]
 	if n.Locked != 0 && n.Locked != o.Number {
-		return "EAGAIN"
+		return Answer{Code: "EAGAIN"}
 	}
 	n.Locked = o.Number
-	return ""
+	return Answer{}
 }
 
 // funlock gives the kernel lock back, if the handle has it.
-func (t *Tree) funlock(h filesystem.Handle) string {
-	o := t.Open(h)
-	if o == nil || o.access == pinned {
-		return "EBADF"
+func (t *Tree) funlock(c *Call) Answer {
+	o := t.Open(c.Handle)
+	if o == nil || o.how&pinned != 0 {
+		return Answer{Code: "EBADF"}
 	}
 	if n := &t.Nodes[o.Node]; n.Locked == o.Number {
 		n.Locked = 0
 	}
-	return ""
+	return Answer{}
 }
 
 func (t *Tree) read(c *Call) Answer {
 	o := t.Open(c.Handle)
 	switch {
-	case o == nil || o.access != readable:
+	case o == nil || o.how&(writable|pinned) != 0:
 		return Answer{Code: "EBADF"}
 	case t.Nodes[o.Node].Kind == filesystem.Directory:
 		return Answer{Code: "EISDIR"}
@@ -556,7 +519,7 @@ func (t *Tree) read(c *Call) Answer {
 
 func (t *Tree) write(c *Call) Answer {
 	o := t.Open(c.Handle)
-	if o == nil || o.access != writable {
+	if o == nil || o.how&writable == 0 {
 		return Answer{Code: "EBADF"}
 	}
 	data := t.Nodes[o.Node].Data
@@ -566,34 +529,28 @@ func (t *Tree) write(c *Call) Answer {
 	before := data[:o.At]
 	o.At += int32(len(c.Data))
 	t.Nodes[o.Node].Data = before + c.Data + data[min(int(o.At), len(data)):]
-	t.SetTimes(o.Node, t.Now, t.Now)
+	t.changed(o.Node)
 	return Answer{}
 }
 
 func (t *Tree) fstat(c *Call) Answer {
-	o := t.Open(c.Handle)
-	if o == nil {
-		return Answer{Code: "EBADF"}
+	if o := t.Open(c.Handle); o != nil {
+		return t.describe(Place{Node: o.Node}, "")
 	}
-	return t.describe(o.Node)
+	return Answer{Code: "EBADF"}
 }
 
-func (t *Tree) stat(c *Call) Answer  { return t.statAt(c.Path, true) }
-func (t *Tree) lstat(c *Call) Answer { return t.statAt(c.Path, false) }
+func (t *Tree) stat(c *Call) Answer  { return t.describe(t.Find(c.Path, true)) }
+func (t *Tree) lstat(c *Call) Answer { return t.describe(t.Find(c.Path, false)) }
 
-func (t *Tree) statAt(path string, follow bool) Answer {
-	at, code := t.Find(path, follow)
+func (t *Tree) describe(at Place, code string) Answer {
 	if code != "" {
 		return Answer{Code: code}
 	}
-	return t.describe(at.Node)
-}
-
-func (t *Tree) describe(node int32) Answer {
-	n := &t.Nodes[node]
+	n := &t.Nodes[at.Node]
 	a := Answer{
 		Type: n.Kind, Atime: n.Atime, Mtime: n.Mtime, Ctime: n.Ctime,
-		Identity: filesystem.Identity{File: [2]uint64{uint64(node)}},
+		Identity: filesystem.Identity{File: [2]uint64{uint64(at.Node)}},
 	}
 	if n.Kind == filesystem.File {
 		a.Size = int64(len(n.Data))
@@ -613,7 +570,7 @@ func (t *Tree) utimes(c *Call) Answer {
 
 func (t *Tree) futimes(c *Call) Answer {
 	o := t.Open(c.Handle)
-	if o == nil || o.access == pinned {
+	if o == nil || o.how&pinned != 0 {
 		return Answer{Code: "EBADF"}
 	}
 	t.SetTimes(o.Node, c.N, t.Now)
@@ -621,117 +578,112 @@ func (t *Tree) futimes(c *Call) Answer {
 	return Answer{}
 }
 
-func (t *Tree) mkdir(path string) string {
-	_, code := t.Create(path, filesystem.Directory, "")
-	return code
+func (t *Tree) mkdir(c *Call) Answer {
+	_, code := t.Create(c.Path, filesystem.Directory, "")
+	return Answer{Code: code}
 }
 
-func (t *Tree) unlink(path string) string {
-	at, code := t.there(path, false)
+func (t *Tree) unlink(c *Call) Answer {
+	at, code := t.there(c.Path, false)
 	switch {
 	case code != "":
-		return code
-	case t.Nodes[at.Node].Kind == filesystem.Directory:
-		return "EISDIR"
+	case t.is(at, filesystem.Directory):
+		code = "EISDIR"
+	default:
+		t.Nodes[at.Node].Ctime = t.floor(t.Now)
+		t.remove(at)
 	}
-	t.removeEntry(at)
-	t.Nodes[at.Node].Ctime = t.floor(t.Now)
-	t.changed(at.Dir)
-	t.dropped(at.Node)
-	return ""
+	return Answer{Code: code}
 }
 
-func (t *Tree) rmdir(path string) string {
-	at, code := t.there(path, false)
+func (t *Tree) rmdir(c *Call) Answer {
+	at, code := t.there(c.Path, false)
 	switch {
 	case code != "":
-		return code
-	case t.Nodes[at.Node].Kind != filesystem.Directory:
-		return "ENOTDIR"
+	case !t.is(at, filesystem.Directory):
+		code = "ENOTDIR"
 	case t.hasEntries(at.Node):
-		return "ENOTEMPTY"
+		code = "ENOTEMPTY"
 	case at.Dir == None:
-		return "EBUSY"
+		code = "EBUSY"
+	default:
+		t.remove(at)
 	}
+	return Answer{Code: code}
+}
+
+// remove removes a name, and the file if it was its last.
+func (t *Tree) remove(at Place) {
 	t.removeEntry(at)
 	t.changed(at.Dir)
 	t.dropped(at.Node)
-	return ""
 }
 
-func (t *Tree) link(from, to string) string {
-	source, code := t.Find(from, false)
+func (t *Tree) link(c *Call) Answer {
+	source, code := t.Find(c.Path, false)
 	if code != "" {
-		return code
+		return Answer{Code: code}
 	}
-	target, code := t.walk(to, false)
+	target, code := t.walk(c.Dest, false)
 	switch {
 	case code != "":
-		return code
 	case target.Node != None:
-		return "EEXIST"
-	case strings.HasSuffix(to, "/"):
-		return "ENOENT"
-	case t.Nodes[source.Node].Kind == filesystem.Directory:
-		return "EPERM"
+		code = "EEXIST"
+	case strings.HasSuffix(c.Dest, "/"):
+		code = "ENOENT"
+	case t.is(source, filesystem.Directory):
+		code = "EPERM"
+	default:
+		t.addEntry(target, source.Node)
+		t.Nodes[source.Node].Ctime = t.floor(t.Now)
+		t.changed(target.Dir)
 	}
-	t.addEntry(target, source.Node)
-	t.Nodes[source.Node].Ctime = t.floor(t.Now)
-	t.changed(target.Dir)
-	return ""
+	return Answer{Code: code}
 }
 
-func (t *Tree) rename(from, to string) string          { return t.move(from, to, true) }
-func (t *Tree) renameNoReplace(from, to string) string { return t.move(from, to, false) }
-
-func (t *Tree) move(from, to string, replace bool) string {
-	source, code := t.walk(from, false)
+func (t *Tree) rename(c *Call) Answer {
+	source, code := t.walk(c.Path, false)
 	if code != "" {
-		return code
+		return Answer{Code: code}
 	}
-	target, code := t.walk(to, false)
+	target, code := t.walk(c.Dest, false)
+	replaces, slash := c.Op == Rename, strings.HasSuffix(c.Path, "/") || strings.HasSuffix(c.Dest, "/")
+	moves, there := t.is(source, filesystem.Directory), target.Node != None
 	switch {
 	case code != "":
-		return code
+	case target.Dir == None && !replaces:
+		code = "EEXIST"
 	case source.Dir == None || target.Dir == None:
-		if !replace && target.Dir == None {
-			return "EEXIST"
-		}
-		return "EBUSY"
+		code = "EBUSY"
 	case source.Node == None:
-		return "ENOENT"
-	case target.Node != None && !replace:
-		return "EEXIST"
-	case t.Nodes[source.Node].Kind != filesystem.Directory && (strings.HasSuffix(from, "/") || strings.HasSuffix(to, "/")):
-		return "ENOTDIR"
+		code = "ENOENT"
+	case there && !replaces:
+		code = "EEXIST"
+	case slash && !moves:
+		code = "ENOTDIR"
 	case t.contains(source.Node, target.Dir):
-		return "EINVAL"
-	case target.Node != None && t.contains(target.Node, source.Dir):
-		return "ENOTEMPTY"
+		code = "EINVAL"
+	case there && t.contains(target.Node, source.Dir):
+		code = "ENOTEMPTY"
 	case target.Node == source.Node:
-		return ""
-	}
-	if target.Node != None {
-		sourceIsDir := t.Nodes[source.Node].Kind == filesystem.Directory
-		targetIsDir := t.Nodes[target.Node].Kind == filesystem.Directory
-		switch {
-		case sourceIsDir && !targetIsDir:
-			return "ENOTDIR"
-		case !sourceIsDir && targetIsDir:
-			return "EISDIR"
-		case t.hasEntries(target.Node):
-			return "ENOTEMPTY"
+	case there && moves && !t.is(target, filesystem.Directory):
+		code = "ENOTDIR"
+	case there && !moves && t.is(target, filesystem.Directory):
+		code = "EISDIR"
+	case there && t.hasEntries(target.Node):
+		code = "ENOTEMPTY"
+	default:
+		if there {
+			t.remove(target)
+			source = t.Lookup(source.Dir, source.Name)
 		}
-		t.removeEntry(target)
-		t.dropped(target.Node)
-		source = t.Lookup(source.Dir, source.Name)
+		t.removeEntry(source)
+		t.addEntry(target, source.Node)
+		t.Nodes[source.Node].Ctime = t.floor(t.Now)
+		t.changed(source.Dir)
+		t.changed(target.Dir)
 	}
-	t.removeEntry(source)
-	t.addEntry(target, source.Node)
-	t.Nodes[source.Node].Ctime = t.floor(t.Now)
-	t.changed(source.Dir)
-	t.changed(target.Dir)
-	return ""
+	return Answer{Code: code}
 }
 
 // contains reports whether dir is node or below it.
