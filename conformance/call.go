@@ -19,9 +19,9 @@ type Call struct {
 	Path string
 	// Dest is the second path of link, rename and renameNoReplace.
 	Dest string
-	// FD is what close, fstat, read and write are about.
+	// FD is what close, fstat, read, write, futimes and flock are about.
 	FD int
-	// Mtime is what utimes sets, in ms since 1970.
+	// Mtime is what utimes and futimes set, in ms since 1970.
 	Mtime int64
 	// Data is what is written, and Limit how much is read at most.
 	Data  string
@@ -52,7 +52,7 @@ func (w *World) Do(c Call) (Answer, error) {
 	}
 	call := sim.Call{Op: op, Handle: filesystem.Handle(c.FD), Path: c.Path, Dest: c.Dest, Data: c.Data}
 	switch op {
-	case sim.Utimes:
+	case sim.Utimes, sim.Futimes:
 		call.N = c.Mtime
 	case sim.Read:
 		call.N = int64(c.Limit)

@@ -1,3 +1,22 @@
+// Package conformance runs implementations of Node's lock protocols in a virtual world, and
+// compares what they do with what the published packages did there: every system call,
+// every timer, every result, and what is left on disk.
+//
+//	got, err := conformance.Run(scenario, start) // start makes a Program for a World
+//	if err != nil {
+//		return err
+//	}
+//	if d := conformance.Compare(recorded, got); d != nil {
+//		fmt.Print(d)
+//	}
+//
+// A [Scenario] is what happens, and a [Recording] what was done about it. FORMAT.md
+// describes both, and the rules of the world; package testdata has what was recorded, for
+// [ReadEntries]. An implementation takes part by a [Program], which makes its calls through
+// the [World] that it is given; the example is one. [Observe] runs this module's own.
+//
+// Limits: a run is one process. It shows which calls are made and what becomes of their
+// answers, and nothing of real filesystems, of two processes at once, or of speed.
 package conformance
 
 import (
