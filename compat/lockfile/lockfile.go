@@ -81,10 +81,10 @@
 //     at the next removal.
 //   - In one process, those who wait for a lock get it first come, first served.
 //
-// Who is safe from whom, as the explorer finds it in all schedules of two participants
-// and a stale lock:
+// Who is safe from whom, as the explorer finds it in every order of the calls of two
+// participants (README.md says how far it looks):
 //
-//	the lock of       | beside            | the path is free | both find a stale lock             | one is stopped at any point, for any time      | left on disk
+//	the lock of       | beside            | the path is free | both find a stale lock             | one is stopped once, at any point              | left on disk
 //	lockfile.Mutex    | lockfile.Mutex    | safe             | safe                               | safe                                           | nothing
 //	lockfile.Mutex    | lockfile lock     | safe             | removed or touched                 | two owners, removed or touched, lost unnoticed | a lock or a side file
 //	lockfile.Mutex    | lockfile lockSync | safe             | removed or touched                 | two owners, removed or touched, lost unnoticed | a lock or a side file

@@ -91,10 +91,10 @@ type MutexOptions struct {
 //   - In one process, those who wait for a lock get it first come, first served, whichever
 //     Mutex they use.
 //
-// Who is safe from whom, as the explorer finds it in all schedules of two participants
-// and a stale lock:
+// Who is safe from whom, as the explorer finds it in every order of the calls of two
+// participants (README.md says how far it looks):
 //
-//	the lock of           | beside                | the path is free | both find a stale lock             | one is stopped at any point, for any time      | left on disk
+//	the lock of           | beside                | the path is free | both find a stale lock             | one is stopped once, at any point              | left on disk
 //	properlockfile.Mutex  | properlockfile.Mutex  | safe             | safe                               | safe                                           | nothing
 //	properlockfile.Mutex  | proper-lockfile 4.1.2 | safe             | removed or touched                 | two owners, removed or touched, lost unnoticed | a lock or a side file
 //	properlockfile.Mutex  | proper-lockfile 1.2.0 | safe             | removed or touched                 | two owners, removed or touched, lost unnoticed | a lock or a side file

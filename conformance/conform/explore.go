@@ -92,7 +92,7 @@ func named(names []string) ([]explore.Config, error) {
 	return list, nil
 }
 
-// exploreEach explores as many at once as there are processors.
+// exploreEach explores as many at once as there are processors, those first that take long.
 func exploreEach(list []explore.Config) ([]*explore.Result, error) {
 	results, errs := make([]*explore.Result, len(list)), make([]error, len(list))
 	var next, group = make(chan int), sync.WaitGroup{}
@@ -103,8 +103,12 @@ func exploreEach(list []explore.Config) ([]*explore.Result, error) {
 			}
 		})
 	}
-	for i := range list {
-		next <- i
+	for _, large := range []bool{true, false} {
+		for i := range list {
+			if list[i].Large == large {
+				next <- i
+			}
+		}
 	}
 	close(next)
 	group.Wait()

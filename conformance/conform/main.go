@@ -5,7 +5,7 @@
 //	conform live [-node PATH] [-quick]
 //	                           contend with real Node processes on a real filesystem
 //	conform explore [-long] [-transcripts] [NAME...]
-//	                           try every schedule of a few participants, and compare
+//	                           try every order of the calls of a few processes, and compare
 //	                           the violations with those that are known
 //	conform explore -replay SEED
 //	                           print what happens in a schedule
@@ -32,7 +32,7 @@ const usage = `usage:
   conform live [-node PATH] [-quick]
                              contend with real Node processes on a real filesystem
   conform explore [-long] [-transcripts] [NAME...]
-                             try every schedule of a few participants, and compare
+                             try every order of the calls of a few processes, and compare
                              the violations with those that are known
   conform explore -replay SEED
                              print what happens in a schedule

@@ -28,16 +28,25 @@
 //
 // A system call takes none. Time passes only when nobody who is not paused can do
 // anything, and then to the next timer, so an awake participant is always in time. One
-// that is not in time is a paused one: it stops at any point, for any length up to 1.5 s
-// beyond the threshold, while the others, their heartbeats and time go on.
+// that is not in time is a paused one: it stops at any point, until any moment at which
+// something is due, and for 1.5 s beyond the threshold at the longest, while the others,
+// their heartbeats and time go on.
+//
+// # Locks that are records
+//
+// A lock directory of PALEE's is held by whoever has a record in it. What is looked at there
+// is that not more than one holds it, that a holder's record is in it, and what is left in
+// the end; but not what becomes of a record on the way, as one may be moved aside and put
+// back (W2).
 //
 // # What is not looked at
 //
-// A pause that is longer still. One that is shorter while the paused one has a kernel
+// A pause that is longer still, and a second one but in the configurations that say so. One that is shorter while the paused one has a kernel
 // lock: all that the others can do meanwhile is to wait for that. Waits that are shorter
 // than leastWait. A clock that is set, another user's permissions, a system call that
 // fails without a reason. And what goes on inside of a process that makes no call: its
-// goroutines take turns at calls only.
+// goroutines take turns at calls only. Watching a stale lock before it is taken over (Doubt)
+// is looked at in configurations of its own, among Mutexes.
 package explore
 
 import (
