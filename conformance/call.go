@@ -104,6 +104,6 @@ func (w *World) Fraction() float64 { return w.system.Fraction() }
 // Compromised records that the compromise of the lock of step of was reported.
 func (w *World) Compromised(of int, err error) {
 	if !w.tasks.Closed() {
-		w.record(Event{Compromised: recordError(err), Of: of})
+		w.record(Event{Compromised: recordError(err), Of: &of})
 	}
 }

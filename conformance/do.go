@@ -103,7 +103,8 @@ func (w *World) call(c *sim.Call) (a sim.Answer) {
 }
 
 // arguments returns the arguments of a call as a trace has them.
-func (w *World) arguments(c *sim.Call, mode string) (args []any) {
+func (w *World) arguments(c *sim.Call, mode string) []any {
+	args := []any{}
 	for _, path := range []string{c.Path, c.Dest}[:c.Op.Paths()] {
 		args = append(args, relative(path))
 	}

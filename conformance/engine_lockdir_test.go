@@ -144,7 +144,7 @@ func checkAcquisition(s *Scenario, r *Recording, faults []Fault) string {
 	over := false
 	for _, e := range r.Trace {
 		// A second step begins where the first is over.
-		over = over || e.Call != "" && e.Step > 0
+		over = over || e.Step != nil && *e.Step > 0
 		if !over && e.Sys != "" && e.T < 2000 {
 			counts[e.Sys]++
 			if e.Sys == "rmdir" && e.Args[0] == "a.lockdir" {

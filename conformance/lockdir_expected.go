@@ -43,7 +43,7 @@ func (e *Expected) Check(r *Recording) *Difference {
 	for _, event := range r.Trace {
 		switch {
 		case event.Compromised != nil:
-			lost = append(lost, event.Of)
+			lost = append(lost, *event.Of)
 		case event.Sys != "":
 			calls[event.Sys]++
 		}

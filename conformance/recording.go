@@ -21,65 +21,18 @@ type Recording struct {
 	RecordedWith map[string]string   `json:"recorded_with,omitempty"`
 }
 
-// An Event is one line of a trace: a step's start (Call), a system call or timer
-// (Sys), or a compromise that was reported (Compromised).
+// An Event is one line of a trace: a step's start (Step and Call), a system call or timer
+// (Sys and Args, which is not nil then, and Ret), or a compromise that was reported
+// (Compromised and Of).
 type Event struct {
-	T           int64
-	Step        int
-	Call        string
-	Sys         string
-	Args        []any
-	Ret         string
-	Compromised *ErrorRecord
-	Of          int
-}
-
-type eventJSON struct {
 	T           int64        `json:"t"`
 	Step        *int         `json:"step,omitempty"`
 	Call        string       `json:"call,omitempty"`
 	Sys         string       `json:"sys,omitempty"`
-	Args        *[]any       `json:"args,omitempty"`
+	Args        []any        `json:"args,omitzero"`
 	Ret         string       `json:"ret,omitempty"`
 	Compromised *ErrorRecord `json:"compromised,omitempty"`
 	Of          *int         `json:"of,omitempty"`
-}
-
-// MarshalJSON writes the fields that the kind of event has.
-func (e Event) MarshalJSON() ([]byte, error) {
-	out := eventJSON{T: e.T, Call: e.Call, Sys: e.Sys, Ret: e.Ret, Compromised: e.Compromised}
-	switch {
-	case e.Sys != "":
-		args := e.Args
-		if args == nil {
-			args = []any{}
-		}
-		out.Args = &args
-	case e.Compromised != nil:
-		out.Of = &e.Of
-	default:
-		out.Step = &e.Step
-	}
-	return marshal(out)
-}
-
-// UnmarshalJSON reads an event.
-func (e *Event) UnmarshalJSON(data []byte) error {
-	var in eventJSON
-	if err := json.Unmarshal(data, &in); err != nil {
-		return err
-	}
-	*e = Event{T: in.T, Call: in.Call, Sys: in.Sys, Ret: in.Ret, Compromised: in.Compromised}
-	if in.Step != nil {
-		e.Step = *in.Step
-	}
-	if in.Of != nil {
-		e.Of = *in.Of
-	}
-	if in.Args != nil {
-		e.Args = *in.Args
-	}
-	return nil
 }
 
 // An ErrorRecord is an error as recordings have it.
@@ -111,60 +64,28 @@ func recordError(err error) *ErrorRecord {
 
 // A Result is how a step ended.
 type Result struct {
-	Step    int
-	Call    string
-	Pending bool
-	At      int64
-	Error   *ErrorRecord
+	Step    int          `json:"step"`
+	Call    string       `json:"call"`
+	Pending bool         `json:"pending,omitempty"`
+	At      int64        `json:"at"`
+	Error   *ErrorRecord `json:"error"`
 	// Locked is what a check reported, or nil.
-	Locked *bool
+	Locked *bool `json:"locked,omitempty"`
 	// OptionsAfter are the options as the call left them, or nil.
-	OptionsAfter map[string]any
-}
-
-type resultJSON struct {
-	Step         int             `json:"step"`
-	Call         string          `json:"call"`
-	At           *int64          `json:"at,omitempty"`
-	Error        json.RawMessage `json:"error,omitempty"`
-	Locked       *bool           `json:"locked,omitempty"`
-	OptionsAfter *map[string]any `json:"options_after,omitempty"`
-	Pending      bool            `json:"pending,omitempty"`
+	OptionsAfter map[string]any `json:"options_after,omitzero"`
 }
 
 // MarshalJSON writes a result; one that is pending says so and nothing else.
 func (r Result) MarshalJSON() ([]byte, error) {
 	if r.Pending {
-		return marshal(resultJSON{Step: r.Step, Call: r.Call, Pending: true})
+		return marshal(struct {
+			Step    int    `json:"step"`
+			Call    string `json:"call"`
+			Pending bool   `json:"pending"`
+		}{r.Step, r.Call, true})
 	}
-	failure, err := marshal(r.Error)
-	if err != nil {
-		return nil, err
-	}
-	out := resultJSON{Step: r.Step, Call: r.Call, At: &r.At, Error: failure, Locked: r.Locked}
-	if r.OptionsAfter != nil {
-		out.OptionsAfter = &r.OptionsAfter
-	}
-	return marshal(out)
-}
-
-// UnmarshalJSON reads a result.
-func (r *Result) UnmarshalJSON(data []byte) error {
-	var in resultJSON
-	if err := json.Unmarshal(data, &in); err != nil {
-		return err
-	}
-	*r = Result{Step: in.Step, Call: in.Call, Pending: in.Pending, Locked: in.Locked}
-	if in.At != nil {
-		r.At = *in.At
-	}
-	if in.OptionsAfter != nil {
-		r.OptionsAfter = *in.OptionsAfter
-	}
-	if len(in.Error) > 0 {
-		return json.Unmarshal(in.Error, &r.Error)
-	}
-	return nil
+	type plain Result
+	return marshal(plain(r))
 }
 
 // A DiskFile is something left on disk.

@@ -105,7 +105,7 @@ func (w *World) startStep(step Step) {
 	sync := step.Sync() || step.Call == "exit" || step.Call == "release" && w.scenario.Steps[*step.Of].Sync()
 	w.results = append(w.results, Result{Step: step.Index, Call: step.Call, Pending: true})
 	w.start(sync, func() {
-		w.record(Event{Step: step.Index, Call: step.Call})
+		w.record(Event{Step: &step.Index, Call: step.Call})
 		var outcome Outcome
 		switch {
 		case step.Call == "exit":
