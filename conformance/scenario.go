@@ -18,20 +18,20 @@ import (
 // A Scenario is the input of a run, as FORMAT.md describes it. Times are virtual
 // milliseconds.
 type Scenario struct {
-	Name       string
-	Covers     []string
-	API        string
-	Version    string
-	Epoch      int64
-	Timestamps string
-	Filetime   string
-	Files      map[string]FileSpec
-	Faults     []Fault
-	World      []WorldEvent
-	Steps      []Step
-	Until      int64
+	Name       string              `json:"name"`
+	Covers     []string            `json:"covers"`
+	API        string              `json:"api"`
+	Version    string              `json:"version"`
+	Epoch      int64               `json:"epoch"`
+	Timestamps string              `json:"timestamps"`
+	Filetime   string              `json:"filetime"`
+	Files      map[string]FileSpec `json:"files"`
+	Faults     []Fault             `json:"faults"`
+	World      []WorldEvent        `json:"world"`
+	Steps      []Step              `json:"steps"`
+	Until      int64               `json:"until"`
 	// Machine is for lockdir only, and never nil there.
-	Machine *Machine
+	Machine *Machine `json:"machine"`
 }
 
 // A FileSpec is a file that exists at the start. Ages are in milliseconds before
@@ -102,62 +102,31 @@ const (
 	maxMilliseconds = math.MaxInt64 / 1e6 / 4
 )
 
-// scenarioJSON is a scenario as it is written. The fields of a recording may stand
-// beside it.
-type scenarioJSON struct {
-	Name       *string             `json:"name"`
-	Covers     *[]string           `json:"covers"`
-	API        *string             `json:"api"`
-	Version    *string             `json:"version"`
-	Epoch      *int64              `json:"epoch,omitempty"`
-	Timestamps string              `json:"timestamps,omitempty"`
-	Filetime   string              `json:"filetime,omitempty"`
-	Files      map[string]FileSpec `json:"files,omitempty"`
-	Faults     []Fault             `json:"faults,omitempty"`
-	World      []WorldEvent        `json:"world,omitempty"`
-	Steps      *[]Step             `json:"steps"`
-	Until      *int64              `json:"until,omitempty"`
-	Machine    *Machine            `json:"machine,omitempty"`
-
-	Trace        json.RawMessage `json:"trace,omitempty"`
-	Results      json.RawMessage `json:"results,omitempty"`
-	Disk         json.RawMessage `json:"disk,omitempty"`
-	FDs          json.RawMessage `json:"fds,omitempty"`
-	RecordedWith json.RawMessage `json:"recorded_with,omitempty"`
-}
-
 // UnmarshalJSON reads and checks a scenario and fills in the defaults. The error
-// names the field that is wrong.
+// names the field that is wrong. The fields of a recording may stand beside it.
 func (s *Scenario) UnmarshalJSON(data []byte) error {
-	var in scenarioJSON
+	type plain Scenario
+	in := struct {
+		plain
+		Trace        json.RawMessage `json:"trace"`
+		Results      json.RawMessage `json:"results"`
+		Disk         json.RawMessage `json:"disk"`
+		FDs          json.RawMessage `json:"fds"`
+		RecordedWith json.RawMessage `json:"recorded_with"`
+	}{plain: plain{Epoch: defaultEpoch, Timestamps: "ns", Until: defaultUntil}}
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&in); err != nil {
 		return fmt.Errorf("scenario: %w", plainJSONError(err))
 	}
-	for _, required := range []struct {
-		name    string
-		present bool
-	}{
-		{"name", in.Name != nil}, {"covers", in.Covers != nil}, {"api", in.API != nil},
-		{"version", in.Version != nil}, {"steps", in.Steps != nil},
-	} {
-		if !required.present {
-			return fmt.Errorf("scenario: %s is missing", required.name)
+	var there map[string]any
+	_ = json.Unmarshal(data, &there) // it was decoded before
+	for _, required := range []string{"name", "covers", "api", "version", "steps"} {
+		if there[required] == nil {
+			return fmt.Errorf("scenario: %s is missing", required)
 		}
 	}
-	*s = Scenario{
-		Name: *in.Name, Covers: *in.Covers, API: *in.API, Version: *in.Version,
-		Epoch: defaultEpoch, Timestamps: in.Timestamps, Filetime: in.Filetime,
-		Files: in.Files, Faults: in.Faults, World: in.World, Steps: *in.Steps, Until: defaultUntil,
-		Machine: in.Machine,
-	}
-	if in.Epoch != nil {
-		s.Epoch = *in.Epoch
-	}
-	if in.Until != nil {
-		s.Until = *in.Until
-	}
+	*s = Scenario(in.plain)
 	if s.Timestamps == "" {
 		s.Timestamps = "ns"
 	}
@@ -171,7 +140,8 @@ func (s *Scenario) UnmarshalJSON(data []byte) error {
 func plainJSONError(err error) error {
 	var typeError *json.UnmarshalTypeError
 	if errors.As(err, &typeError) {
-		return fmt.Errorf("%s: a JSON %s does not belong here", typeError.Field, typeError.Value)
+		field := strings.TrimPrefix(typeError.Field, "plain.") // which is embedded
+		return fmt.Errorf("%s: a JSON %s does not belong here", field, typeError.Value)
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		return errors.New("the JSON ends too early")
