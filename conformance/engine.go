@@ -44,6 +44,21 @@ func number(step Step, name string) (float64, error) {
 	return 0, fmt.Errorf("steps[%d]: options: %s must be a number", step.Index, name)
 }
 
+// milliseconds returns an option that is a number of them, as far as a Duration goes.
+func milliseconds(step Step, name string) (time.Duration, error) {
+	ms, err := number(step, name)
+	return duration(ms), err
+}
+
+// whole returns an option that is to be a whole number.
+func whole(step Step, name string) (int, error) {
+	n, err := number(step, name)
+	if err == nil && (n != math.Trunc(n) || math.Abs(n) > math.MaxInt32) {
+		err = fmt.Errorf("steps[%d]: options: %s must be a whole number of moderate size", step.Index, name)
+	}
+	return int(n), err
+}
+
 // duration converts milliseconds, as far as a Duration goes.
 func duration(ms float64) time.Duration {
 	switch ns := ms * 1e6; {

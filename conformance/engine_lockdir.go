@@ -3,7 +3,7 @@ package conformance
 import (
 	"context"
 	"fmt"
-	"math"
+	"time"
 
 	"github.com/seed-c461eb89/nodelock/internal/lockdir"
 )
@@ -36,6 +36,11 @@ func newLockdir(s *Scenario, w *World) (Program, error) {
 }
 
 func lockdirOptions(step Step) (o lockdir.Options, err error) {
+	durations := map[string]*time.Duration{
+		"heartbeat": &o.Heartbeat, "stale": &o.Stale, "incoming": &o.Incoming, "backoff": &o.Backoff,
+		"backoffLimit": &o.BackoffLimit, "putBack": &o.PutBack, "waitLimit": &o.WaitLimit,
+	}
+	counts := map[string]*int{"retries": &o.Retries, "removeRetries": &o.RemoveRetries, "rounds": &o.Rounds}
 	for name, value := range step.Options {
 		if name == "hostname" {
 			var ok bool
@@ -44,37 +49,13 @@ func lockdirOptions(step Step) (o lockdir.Options, err error) {
 			}
 			continue
 		}
-		n, err := number(step, name)
+		if count := counts[name]; count != nil {
+			*count, err = whole(step, name)
+		} else {
+			*durations[name], err = milliseconds(step, name)
+		}
 		if err != nil {
 			return o, err
-		}
-		switch name {
-		case "retries", "removeRetries", "rounds":
-			if n != math.Trunc(n) || math.Abs(n) > math.MaxInt32 {
-				return o, fmt.Errorf("steps[%d]: options: %s must be a whole number of moderate size", step.Index, name)
-			}
-		}
-		switch name {
-		case "heartbeat":
-			o.Heartbeat = duration(n)
-		case "stale":
-			o.Stale = duration(n)
-		case "incoming":
-			o.Incoming = duration(n)
-		case "retries":
-			o.Retries = int(n)
-		case "removeRetries":
-			o.RemoveRetries = int(n)
-		case "rounds":
-			o.Rounds = int(n)
-		case "backoff":
-			o.Backoff = duration(n)
-		case "backoffLimit":
-			o.BackoffLimit = duration(n)
-		case "putBack":
-			o.PutBack = duration(n)
-		case "waitLimit":
-			o.WaitLimit = duration(n)
 		}
 	}
 	return o, nil

@@ -3,9 +3,7 @@ package conformance
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
-	"math"
 	"time"
 
 	"github.com/seed-c461eb89/nodelock/internal/lockfile"
@@ -50,24 +48,18 @@ func newLockfile(s *Scenario, w *World) (Program, error) {
 
 func newLockfileOptions(step Step) (*lockfileOptions, error) {
 	o := &lockfileOptions{object: maps.Clone(step.Options)}
+	var err error
 	for name, field := range map[string]*time.Duration{
 		"wait": &o.engine.Wait, "pollPeriod": &o.engine.PollPeriod,
 		"stale": &o.engine.Stale, "retryWait": &o.engine.RetryWait,
 	} {
-		ms, err := number(step, name)
-		if err != nil {
+		if *field, err = milliseconds(step, name); err != nil {
 			return nil, err
 		}
-		*field = duration(ms)
 	}
-	retries, err := number(step, "retries")
-	if err != nil {
+	if o.engine.Retries, err = whole(step, "retries"); err != nil {
 		return nil, err
 	}
-	if retries != math.Trunc(retries) || math.Abs(retries) > math.MaxInt32 {
-		return nil, fmt.Errorf("steps[%d]: options: retries must be a whole number of moderate size", step.Index)
-	}
-	o.engine.Retries = int(retries)
 	return o, nil
 }
 

@@ -59,17 +59,10 @@ func properLockfileOptions(step Step) (o properlockfile.Options, err error) {
 	for name, value := range step.Options {
 		switch name {
 		case "stale":
-			var ms float64
-			if ms, err = number(step, name); err == nil {
-				o.Stale = given(ms)
-			}
+			o.Stale, err = given(step, name)
 		case "update":
-			if value == nil {
-				break
-			}
-			var ms float64
-			if ms, err = number(step, name); err == nil {
-				o.Update = given(ms)
+			if value != nil {
+				o.Update, err = given(step, name)
 			}
 		case "realpath":
 			o.NoRealpath = value == false || value == nil || value == 0.0
@@ -84,14 +77,10 @@ func properLockfileOptions(step Step) (o properlockfile.Options, err error) {
 				err = fmt.Errorf("steps[%d]: options: fs can only be \"own\"", step.Index)
 			}
 		case "retries":
-			schedule, ok := value.(map[string]any)
-			if ok {
+			if schedule, ok := value.(map[string]any); ok {
 				o.Retries, err = properLockfileRetries(step, schedule)
-				break
-			}
-			var count float64
-			if count, err = number(step, name); err == nil {
-				o.Retries.Count, err = whole(step, count)
+			} else {
+				o.Retries.Count, err = whole(step, name)
 			}
 		}
 		if err != nil {
@@ -102,53 +91,42 @@ func properLockfileOptions(step Step) (o properlockfile.Options, err error) {
 }
 
 // given returns a duration that is not 0.
-func given(ms float64) time.Duration { return cmp.Or(duration(ms), -1) }
-
-func whole(step Step, n float64) (int, error) {
-	if n != math.Trunc(n) || math.Abs(n) > math.MaxInt32 {
-		return 0, fmt.Errorf("steps[%d]: options: retries must be a whole number of moderate size", step.Index)
-	}
-	return int(n), nil
+func given(step Step, name string) (time.Duration, error) {
+	d, err := milliseconds(step, name)
+	return cmp.Or(d, -1), err
 }
 
-func properLockfileRetries(step Step, schedule map[string]any) (retry.Options, error) {
-	o := retry.Options{Count: 10}
+func properLockfileRetries(step Step, schedule map[string]any) (o retry.Options, err error) {
+	o.Count = 10
 	step.Options = schedule
 	for name, value := range schedule {
 		switch name {
 		case "randomize", "forever":
 			set, ok := value.(bool)
 			if !ok {
-				return o, fmt.Errorf("steps[%d]: options: retries: %s must be true or false", step.Index, name)
-			}
-			if name == "randomize" {
+				err = fmt.Errorf("steps[%d]: options: retries: %s must be true or false", step.Index, name)
+			} else if name == "randomize" {
 				o.Randomize = set
 			} else {
 				o.Forever = set
 			}
-			continue
+		case "retries":
+			o.Count, err = whole(step, name)
+			o.Count = cmp.Or(o.Count, -1)
+		case "factor":
+			o.Factor, err = number(step, name)
+			o.Factor = cmp.Or(o.Factor, math.SmallestNonzeroFloat64)
+		case "minTimeout":
+			o.MinTimeout, err = given(step, name)
+		case "maxTimeout":
+			o.MaxTimeout, err = given(step, name)
+		case "maxRetryTime":
+			o.MaxRetryTime, err = milliseconds(step, name)
+		default:
+			err = fmt.Errorf("steps[%d]: options: retries: there is no %q", step.Index, name)
 		}
-		n, err := number(step, name)
 		if err != nil {
 			return o, err
-		}
-		switch name {
-		case "retries":
-			n, err := whole(step, n)
-			if err != nil {
-				return o, err
-			}
-			o.Count = cmp.Or(n, -1)
-		case "factor":
-			o.Factor = cmp.Or(n, math.SmallestNonzeroFloat64)
-		case "minTimeout":
-			o.MinTimeout = given(n)
-		case "maxTimeout":
-			o.MaxTimeout = given(n)
-		case "maxRetryTime":
-			o.MaxRetryTime = duration(n)
-		default:
-			return o, fmt.Errorf("steps[%d]: options: retries: there is no %q", step.Index, name)
 		}
 	}
 	return o, nil
