@@ -5,25 +5,16 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/seed-c461eb89/nodelock/internal/callerror"
 	"github.com/seed-c461eb89/nodelock/internal/clock"
 	"github.com/seed-c461eb89/nodelock/internal/exithook"
-	"github.com/seed-c461eb89/nodelock/internal/filesystem"
 	"github.com/seed-c461eb89/nodelock/internal/host"
 	"github.com/seed-c461eb89/nodelock/internal/lockdir"
+	"github.com/seed-c461eb89/nodelock/internal/sim"
 )
-
-// stubborn does not remove files.
-type stubborn struct{ filesystem.OS }
-
-func (stubborn) Unlink(path string) error {
-	return callerror.FromErrno("unlink", path, "", syscall.EPERM)
-}
 
 // A context that ends in a pause of one acquisition ends it at once, with its cause.
 func TestCancelledInAPause(t *testing.T) {
@@ -31,7 +22,8 @@ func TestCancelledInAPause(t *testing.T) {
 	if err := errors.Join(os.Mkdir(dir, 0o777), os.WriteFile(filepath.Join(dir, "x"), nil, 0o666)); err != nil {
 		t.Fatal(err)
 	}
-	lock, err := lockdir.New(stubborn{}, clock.System{}, host.System{}, lockdir.System(), exithook.None{}).Directory(dir, "a", lockdir.Options{})
+	stubborn := sim.System{Do: sim.Refuse(sim.Real, "EPERM", sim.Unlink)}
+	lock, err := lockdir.New(stubborn, clock.System{}, host.System{}, lockdir.System(), exithook.None{}).Directory(dir, "a", lockdir.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,12 +18,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-c461eb89/nodelock/internal/callerror"
 	"github.com/seed-c461eb89/nodelock/internal/clock"
 	"github.com/seed-c461eb89/nodelock/internal/exithook"
-	"github.com/seed-c461eb89/nodelock/internal/filesystem"
 	"github.com/seed-c461eb89/nodelock/internal/host"
 	"github.com/seed-c461eb89/nodelock/internal/lockdir"
+	"github.com/seed-c461eb89/nodelock/internal/sim"
 )
 
 // The tests here use real processes, which are this test binary again.
@@ -68,89 +67,24 @@ func child(t task) *exec.Cmd {
 	return cmd
 }
 
-// calls is the system's filesystem with a hook at every call.
+// calls is the system's filesystem with a hook after every call.
 type calls struct {
-	filesystem.OS
 	plain bool
 	after func()
 }
 
-func (c calls) done() {
-	if c.after != nil {
-		c.after()
+func (c calls) do(call sim.Call) sim.Answer {
+	if c.after != nil && call.Op != sim.Resolve && call.Op != sim.Realpath {
+		defer c.after()
 	}
-}
-
-func (c calls) OpenTruncate(path string) (filesystem.Handle, error) {
-	defer c.done()
-	return c.OS.OpenTruncate(path)
-}
-
-func (c calls) Write(h filesystem.Handle, data []byte) error {
-	defer c.done()
-	return c.OS.Write(h, data)
-}
-
-func (c calls) OpenNoFollow(path string) (filesystem.Handle, error) {
-	defer c.done()
-	return c.OS.OpenNoFollow(path)
-}
-
-func (c calls) Read(h filesystem.Handle, limit int) ([]byte, error) {
-	defer c.done()
-	return c.OS.Read(h, limit)
-}
-
-func (c calls) Close(h filesystem.Handle) error {
-	defer c.done()
-	return c.OS.Close(h)
-}
-
-func (c calls) Fstat(h filesystem.Handle) (filesystem.Stat, error) {
-	defer c.done()
-	return c.OS.Fstat(h)
-}
-
-func (c calls) Lstat(path string) (filesystem.Stat, error) {
-	defer c.done()
-	return c.OS.Lstat(path)
-}
-
-func (c calls) Unlink(path string) error {
-	defer c.done()
-	return c.OS.Unlink(path)
-}
-
-func (c calls) Rename(from, to string) error {
-	defer c.done()
-	return c.OS.Rename(from, to)
-}
-
-func (c calls) RenameNoReplace(from, to string) error {
-	defer c.done()
-	if c.plain {
-		return callerror.FromErrno("rename", from, to, syscall.EINVAL)
+	if c.plain && call.Op == sim.RenameNoReplace {
+		return sim.Answer{Code: "EINVAL"}
 	}
-	return c.OS.RenameNoReplace(from, to)
-}
-
-func (c calls) Mkdir(path string) error {
-	defer c.done()
-	return c.OS.Mkdir(path)
-}
-
-func (c calls) Rmdir(path string) error {
-	defer c.done()
-	return c.OS.Rmdir(path)
-}
-
-func (c calls) Readdir(path string) ([]string, error) {
-	defer c.done()
-	return c.OS.Readdir(path)
+	return sim.Real(call)
 }
 
 func (c calls) lock(dir string, o lockdir.Options) (*lockdir.Lock, error) {
-	return lockdir.New(c, clock.System{}, host.System{}, lockdir.System(), exithook.None{}).Directory(dir, "target", o)
+	return lockdir.New(sim.System{Do: c.do}, clock.System{}, host.System{}, lockdir.System(), exithook.None{}).Directory(dir, "target", o)
 }
 
 // hold takes the lock and gives it back, and kills itself on the way.
