@@ -1,9 +1,10 @@
 package conformance
 
 import (
-	"container/heap"
+	"cmp"
 	"errors"
 	"runtime"
+	"slices"
 	"strconv"
 
 	"github.com/seed-c461eb89/nodelock/internal/sim"
@@ -30,9 +31,9 @@ type World struct {
 	faults   []int // calls counted, by fault
 	triggers []int // and by world event
 
-	now      int64 // virtual ms
-	wall     int64 // the wall clock, in ms since 1970
-	queue    eventQueue
+	now      int64    // virtual ms
+	wall     int64    // the wall clock, in ms since 1970
+	queue    []*event // in order
 	sequence int
 	tasks    sim.Scheduler
 	timers   map[*sim.Timer]*event
@@ -61,27 +62,9 @@ type event struct {
 	stopped  bool
 }
 
-// eventQueue is ordered by rule 2 of FORMAT.md.
-type eventQueue []*event
-
-func (q eventQueue) Len() int { return len(q) }
-func (q eventQueue) Less(i, j int) bool {
-	a, b := q[i], q[j]
-	switch {
-	case a.due != b.due:
-		return a.due < b.due
-	case a.kind != b.kind:
-		return a.kind < b.kind
-	}
-	return a.sequence < b.sequence
-}
-func (q eventQueue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
-func (q *eventQueue) Push(x any)   { *q = append(*q, x.(*event)) }
-func (q *eventQueue) Pop() any {
-	last := len(*q) - 1
-	e := (*q)[last]
-	*q = (*q)[:last]
-	return e
+// compare orders events by rule 2 of FORMAT.md.
+func (e *event) compare(f *event) int {
+	return cmp.Or(cmp.Compare(e.due, f.due), cmp.Compare(e.kind, f.kind), cmp.Compare(e.sequence, f.sequence))
 }
 
 func newWorld(s *Scenario) *World {
@@ -108,17 +91,19 @@ func newWorld(s *Scenario) *World {
 func (w *World) schedule(due int64, kind eventKind, run func()) *event {
 	e := &event{due: due, kind: kind, sequence: w.sequence, run: run}
 	w.sequence++
-	heap.Push(&w.queue, e)
+	at, _ := slices.BinarySearchFunc(w.queue, e, (*event).compare)
+	w.queue = slices.Insert(w.queue, at, e)
 	return e
 }
 
 // next takes the next event that is due by the horizon.
 func (w *World) next() *event {
 	for len(w.queue) > 0 {
-		if w.queue[0].due > w.scenario.Until {
+		e := w.queue[0]
+		if e.due > w.scenario.Until {
 			return nil
 		}
-		if e := heap.Pop(&w.queue).(*event); !e.stopped {
+		if w.queue = w.queue[1:]; !e.stopped {
 			return e
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"syscall"
 	"testing"
 )
@@ -19,65 +20,44 @@ type call struct {
 
 func (c call) String() string { return fmt.Sprintf("%s%q", c.Name, c.Args) }
 
-// make makes the call, closing what it opens.
+// make makes the call, closing what it opens: with its arguments for paths, and a handle
+// that there is not.
 func (c call) make() (value any, err error) {
-	var system OS
-	opened := func(h Handle, openErr error) {
-		if err = openErr; err == nil {
-			err = system.Close(h)
-		} else if h != noHandle {
-			panic(fmt.Sprintf("%v: handle %d beside an error", c, h))
+	method := reflect.ValueOf(OS{}).MethodByName(c.Name)
+	var in []reflect.Value
+	for i := range method.Type().NumIn() {
+		switch kind := method.Type().In(i); kind {
+		case reflect.TypeFor[string]():
+			in = append(in, reflect.ValueOf(c.Args[len(in)]))
+		case reflect.TypeFor[Handle]():
+			in = append(in, reflect.ValueOf(Handle(9999)))
+		default:
+			in = append(in, reflect.ValueOf(1000).Convert(kind)) // a time
 		}
 	}
-	described := func(s Stat, statErr error) {
-		if err = statErr; err != nil && s != (Stat{}) {
-			panic(fmt.Sprintf("%v: %v beside an error", c, s))
-		}
+	out := method.Call(in)
+	err, _ = out[len(out)-1].Interface().(error)
+	if len(out) == 1 {
+		return nil, err
 	}
-	switch c.Name {
-	case "OpenExclusive":
-		opened(system.OpenExclusive(c.Args[0]))
-	case "OpenRead":
-		opened(system.OpenRead(c.Args[0]))
-	case "Close":
-		err = system.Close(Handle(9999))
-	case "Fstat":
-		described(system.Fstat(Handle(9999)))
-	case "Stat":
-		described(system.Stat(c.Args[0]))
-	case "Lstat":
-		described(system.Lstat(c.Args[0]))
-	case "Unlink":
-		err = system.Unlink(c.Args[0])
-	case "Link":
-		err = system.Link(c.Args[0], c.Args[1])
-	case "Rename":
-		err = system.Rename(c.Args[0], c.Args[1])
-	case "Mkdir":
-		err = system.Mkdir(c.Args[0])
-	case "Rmdir":
-		err = system.Rmdir(c.Args[0])
-	case "Utimes":
-		err = system.Utimes(c.Args[0], 1000)
-	case "Realpath":
-		var path string
-		if path, err = system.Realpath(c.Args[0]); err == nil {
-			value = path
+	switch v := out[0].Interface().(type) {
+	case Handle:
+		if err == nil {
+			return nil, OS{}.Close(v)
 		}
-	case "Readdir":
-		var names []string
-		if names, err = system.Readdir(c.Args[0]); err == nil {
-			value = names
+		if v != noHandle {
+			panic(fmt.Sprintf("%v: handle %d beside an error", c, v))
 		}
-	case "Getwd":
-		var path string
-		if path, err = system.Getwd(); err == nil {
-			value = path
+	case Stat:
+		if err != nil && v != (Stat{}) {
+			panic(fmt.Sprintf("%v: %v beside an error", c, v))
 		}
 	default:
-		panic("no such call: " + c.Name)
+		if err == nil {
+			return v, nil
+		}
 	}
-	return value, err
+	return nil, err
 }
 
 // tree returns everything below the working directory, so that it can be seen to be as
