@@ -99,9 +99,12 @@ func Configurations(long bool) []Config {
 		list = append(list, protocols[i].incomplete()...)
 		list = append(list, protocols[i].withNode()...)
 	}
-	list = append(list, lockDirectories(false)...)
+	for _, c := range lockDirectories() {
+		if long || !c.Large {
+			list = append(list, c)
+		}
+	}
 	if long {
-		list = append(list, lockDirectories(true)...)
 		list = append(list, longMirrors()...)
 	}
 	return list

@@ -120,46 +120,36 @@ func records(name string, left []Left, participants ...Participant) Config {
 }
 
 // lockDirectories are the configurations about PALEE's lock directories: all orders of two
-// participants' calls; and, with more, whatever they find, with one that is killed or
+// participants' calls, and, which are large, whatever they find, with one that is killed or
 // stopped, or comes later.
 //
 // What is violated is W1: PALEE stops between making its directory and writing its record,
 // and then writes it, whatever has become of the directory. A second look does not help if
-// PALEE stops for longer than it takes to that. And if both have found an old directory to
+// PALEE stops for longer than that takes. And if both have found an old directory to
 // sweep, the one that PALEE has just made can be swept, however young it is.
-func lockDirectories(more bool) []Config {
-	var list []Config
+func lockDirectories() (list []Config) {
 	for _, pair := range lockdirPairs {
 		one, two := pair.participants[0], pair.participants[1]
+		beside := two.Kind == original.Kind
 		for _, start := range lockdirStarts {
-			config := func(name string, crashes, pauses int, participants ...Participant) *Config {
-				list = append(list, records(pair.name+"-"+start.name+name, start.left, participants...).stops(crashes, pauses))
-				list[len(list)-1].Large = more
-				return &list[len(list)-1]
+			add := func(kind string, crashes, pauses int, violated bool, participants ...Participant) {
+				c := records(pair.name+"-"+start.name+kind, start.left, participants...).stops(crashes, pauses)
+				c.Large = kind != "" && (pair.name != "2" || start.left != nil)
+				if violated {
+					c.Expect = []Invariant{SingleWinner}
+				}
+				list = append(list, c)
 			}
-			if !more && start.name == "stale" {
-				config("", 0, 0, one, two)
+			if start.name == "stale" {
+				add("", 0, 0, false, one, two)
 			}
-			if more == (pair.name == "2" && start.left == nil) {
-				continue // either the few or the rest
-			}
-			config("-crash", 1, 0, one, two)
-			pause := config("-pause", 0, 1, one, two)
-			if two.Kind == original.Kind && start.left != nil {
-				pause.Expect = []Invariant{SingleWinner}
-			}
-			config("-later", 0, 1, one, two.later())
-			if one.Kind == two.Kind {
-				continue
-			}
-			sooner := config("-sooner", 0, 1, two, one.later())
-			if two.Kind == original.Kind {
-				sooner.Expect = []Invariant{SingleWinner}
+			add("-crash", 1, 0, false, one, two)
+			add("-pause", 0, 1, beside && start.left != nil, one, two)
+			add("-later", 0, 1, false, one, two.later())
+			if one.Kind != two.Kind {
+				add("-sooner", 0, 1, beside, two, one.later())
 			}
 		}
-	}
-	if more {
-		return list
 	}
 	list = append(list, records("without-look", lockdirStarts[2].left, original, original).expect(SingleWinner))
 	for _, p := range []Participant{publishes, plain, original} {
