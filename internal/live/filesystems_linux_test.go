@@ -153,8 +153,8 @@ func (t *trial) onFilesystem(system, holding, taking string, grain time.Duration
 		return []string{"error: " + err.Error()}
 	}
 	var story []string
-	tell := func(what string, err error) bool {
-		if err != nil {
+	tell := func(what string, do func()) bool {
+		if err := catch(do); err != nil {
 			story = append(story, fmt.Sprintf("%s: error: %s", what, strings.NewReplacer(
 				t.scratch, "…", holding+":", "holder:", taking+":", "other:").Replace(err.Error())))
 			return false
@@ -162,48 +162,39 @@ func (t *trial) onFilesystem(system, holding, taking string, grain time.Duration
 		story = append(story, what+": ok")
 		return true
 	}
-	holder, other, err := t.startTwo(holding, taking)
-	if !tell("start", err) {
-		return story
-	}
-	c, err := t.target(system)
-	if !tell(system, err) {
+	var holder, other *participant
+	var c command
+	if !tell("start", func() { holder, other = t.startTwo(holding, taking) }) ||
+		!tell(system, func() { c = t.target(system) }) {
 		return story
 	}
 	c.Do, c.Options.Stale = "lock", 2000+2*grain.Milliseconds()
-	_, err = holder.must(c)
-	if !tell("lock", err) {
+	if !tell("lock", func() { holder.do(c) }) {
 		return story
 	}
-	for began := time.Now(); err == nil && time.Since(began) < 6*time.Second; time.Sleep(100 * time.Millisecond) {
-		err = expectRefused(other, c, "ELOCKED")
-		if err == nil {
-			err = expectLocked(other, c, true)
+	tell("kept for 6 s", func() {
+		for began := time.Now(); time.Since(began) < 6*time.Second; time.Sleep(100 * time.Millisecond) {
+			expectRefused(other, c, "ELOCKED")
+			expectLocked(other, c, true)
 		}
-	}
-	tell("kept for 6 s", err)
+	})
 	if grain > time.Second && system == properLockfile4 {
-		tell("lost", expectLost(holder, c, "ECOMPROMISED"))
-		tell("left behind by the loss", os.Remove(c.Path+lockSuffix))
+		tell("lost", func() { expectLost(holder, c, "ECOMPROMISED") })
+		tell("left behind by the loss", func() { must(os.Remove(c.Path + lockSuffix)) })
 	} else {
-		tell("not lost", expectLost(holder, c, ""))
-		tell("release", release(holder, c))
+		tell("not lost", func() { expectLost(holder, c, "") })
+		tell("release", func() { release(holder, c) })
 	}
-	tell("check", expectLocked(other, c, false))
+	tell("check", func() { expectLocked(other, c, false) })
 	// One that its holder has left behind.
 	long := time.Now().Add(-time.Minute)
-	tell("left behind", os.Mkdir(c.Path+lockSuffix, 0o777))
-	tell("made old", os.Chtimes(c.Path+lockSuffix, long, long))
-	tell("check", expectLocked(other, c, false))
-	_, err = other.must(c)
-	tell("takeover", err)
-	tell("held", expectRefused(holder, c, "ELOCKED"))
-	tell("release", release(other, c))
-	tell("nothing left", orRemove(nil, c.Path))
-	left, err := os.ReadDir(t.scratch)
-	if err == nil && len(left) > 0 {
-		err = fmt.Errorf("left: %v", left)
-	}
-	tell("nothing left", err)
+	tell("left behind", func() { must(os.Mkdir(c.Path+lockSuffix, 0o777)) })
+	tell("made old", func() { must(os.Chtimes(c.Path+lockSuffix, long, long)) })
+	tell("check", func() { expectLocked(other, c, false) })
+	tell("takeover", func() { other.do(c) })
+	tell("held", func() { expectRefused(holder, c, "ELOCKED") })
+	tell("release", func() { release(other, c) })
+	tell("removed", func() { must(os.Remove(c.Path)) })
+	tell("nothing left", func() { must(t.nothingLeft()) })
 	return story
 }

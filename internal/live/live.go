@@ -33,8 +33,34 @@ type Outcome struct {
 // A check is one thing that is tried with real processes.
 type check struct {
 	system, name string
-	// try returns figures for the table.
-	try func(t *trial) (string, error)
+	// try returns figures for the table. What fails in it ends it: see must.
+	try func(t *trial) string
+}
+
+// must ends a check with an error, if it is one, and failf does.
+func must(err error) {
+	if err != nil {
+		panic(ended{err})
+	}
+}
+
+func failf(format string, args ...any) { must(fmt.Errorf(format, args...)) }
+
+type ended struct{ error }
+
+// catch returns what has ended f, or nil.
+func catch(f func()) (err error) {
+	defer func() {
+		switch e := recover().(type) {
+		case nil:
+		case ended:
+			err = e.error
+		default:
+			panic(e)
+		}
+	}()
+	f()
+	return nil
 }
 
 // A Harness has what all checks need: Node with the published packages.
@@ -136,13 +162,13 @@ func (l *Harness) Run(progress io.Writer) []Outcome {
 	return outcomes
 }
 
-func (l *Harness) run(c check) (string, error) {
+func (l *Harness) run(c check) (figures string, err error) {
 	scratch, err := os.MkdirTemp(l.dir, "check-")
 	if err != nil {
 		return "", err
 	}
 	t := &trial{Harness: l, scratch: scratch}
-	figures, err := c.try(t)
+	err = catch(func() { figures = c.try(t) })
 	for _, p := range t.participants {
 		p.stop()
 	}
@@ -163,7 +189,7 @@ func (t *trial) nothingLeft() error {
 func (t *trial) path(name string) string { return filepath.Join(t.scratch, name) }
 
 // start starts a participant that is stopped at the end of the check.
-func (t *trial) start(side string) (*participant, error) {
+func (t *trial) start(side string) *participant {
 	var cmd *exec.Cmd
 	if side == "Go" {
 		cmd = exec.Command(t.self, ParticipantCommand)
@@ -171,102 +197,72 @@ func (t *trial) start(side string) (*participant, error) {
 		cmd = exec.Command(t.node, "participant.js")
 		cmd.Dir = t.packages
 	}
-	p, err := start(side, cmd)
-	if err != nil {
-		return nil, err
-	}
+	p := start(side, cmd)
 	t.participants = append(t.participants, p)
 	// Once it answers, it is ready for anything, signals included.
-	_, err = p.must(command{Do: "hello"})
-	return p, err
+	p.do(command{Do: "hello"})
+	return p
 }
 
 // startTwo starts a participant of each of two sides.
-func (t *trial) startTwo(first, second string) (a, b *participant, err error) {
-	if a, err = t.start(first); err != nil {
-		return nil, nil, err
-	}
-	b, err = t.start(second)
-	return a, b, err
+func (t *trial) startTwo(first, second string) (a, b *participant) {
+	return t.start(first), t.start(second)
 }
 
 // contention lets four processes of each side take one lock again and again.
-func (t *trial) contention(c command) (string, error) {
+func (t *trial) contention(c command) string {
 	const processes = 4
 	for range processes {
-		if _, _, err := t.startTwo("Go", "Node"); err != nil {
-			return "", err
-		}
+		t.startTwo("Go", "Node")
 	}
 	return t.contend(c, amount(t.Harness, 200, 25))
 }
 
 // contend lets all participants take one lock again and again.
-func (t *trial) contend(c command, rounds int) (string, error) {
+func (t *trial) contend(c command, rounds int) string {
 	c.Do, c.Rounds = "contend", rounds
 	c.Guard, c.Counter = t.path("guard"), t.path("counter")
-	if err := os.WriteFile(c.Counter, []byte("0"), 0o666); err != nil {
-		return "", err
-	}
+	must(os.WriteFile(c.Counter, []byte("0"), 0o666))
 	began := time.Now()
 	for _, p := range t.participants {
-		if err := p.send(c); err != nil {
-			return "", err
-		}
+		p.send(c)
 	}
 	overlaps := 0
 	for _, p := range t.participants {
-		a, err := p.answer()
-		if err == nil && a.Error != nil {
-			err = fmt.Errorf("%s: %w", p.side, a.Error)
-		}
-		if err != nil {
-			return "", err
+		a := p.answer()
+		if a.Error != nil {
+			failf("%s: %w", p.side, a.Error)
 		}
 		overlaps += a.Overlaps
 	}
 	took := time.Since(began)
 	text, err := os.ReadFile(c.Counter)
-	if err != nil {
-		return "", err
-	}
+	must(err)
 	if want := fmt.Sprint(len(t.participants) * rounds); string(text) != want || overlaps > 0 {
-		return "", fmt.Errorf("%d overlaps, counter %s instead of %s", overlaps, text, want)
+		failf("%d overlaps, counter %s instead of %s", overlaps, text, want)
 	}
-	if err := os.Remove(c.Counter); err != nil {
-		return "", err
-	}
-	return fmt.Sprintf("%s rounds, 0 overlaps, 0 lost, %.1f s", text, took.Seconds()), nil
+	must(os.Remove(c.Counter))
+	return fmt.Sprintf("%s rounds, 0 overlaps, 0 lost, %.1f s", text, took.Seconds())
 }
 
 // expectLocked asks p whether a lock is held.
-func expectLocked(p *participant, c command, want bool) error {
+func expectLocked(p *participant, c command, want bool) {
 	for _, do := range []string{"check", "checkSync"} {
 		c.Do = do
-		a, err := p.must(c)
-		if err != nil {
-			return err
-		}
-		if a.Locked != want {
-			return fmt.Errorf("%s: %s says %v, not %v", p.side, do, a.Locked, want)
+		if a := p.do(c); a.Locked != want {
+			failf("%s: %s says %v, not %v", p.side, do, a.Locked, want)
 		}
 	}
-	return nil
 }
 
 // expectRefused has p try to take a lock that is held.
-func expectRefused(p *participant, c command, code string) error {
+func expectRefused(p *participant, c command, code string) {
 	for _, do := range []string{"lock", "lockSync"} {
 		c.Do = do
-		a, err := p.call(c)
-		if err != nil {
-			return err
-		}
-		if a.Error == nil || a.Error.Code != code {
-			return fmt.Errorf("%s: %s of a held lock: %v, not %s", p.side, do, a.Error, code)
+		if a := p.call(c); a.Error == nil || a.Error.Code != code {
+			failf("%s: %s of a held lock: %v, not %s", p.side, do, a.Error, code)
 		}
 	}
-	return nil
 }
 
 // exists reports whether there is something at path.

@@ -17,20 +17,18 @@ import (
 func lockdirChecks() []check {
 	const name = "lockdir"
 	return []check{
-		{name, "8 Go processes on one lock directory", func(t *trial) (string, error) {
+		{name, "8 Go processes on one lock directory", func(t *trial) string {
 			for range 8 {
-				if _, err := t.start("Go"); err != nil {
-					return "", err
-				}
+				t.start("Go")
 			}
 			return t.contend(t.lockdir(), amount(t.Harness, 100, 25))
 		}},
 		{name, "a holder is killed, and the next one has the lock at once", (*trial).lockdirKilled},
-		{name, "a directory in the lock directory", func(t *trial) (string, error) {
+		{name, "a directory in the lock directory", func(t *trial) string {
 			mkdir := func(path string) (func() error, error) { return nothing, os.Mkdir(path, 0o777) }
 			return t.lockdirObstructed("sub", mkdir, 5*time.Second)
 		}},
-		{name, "a file that cannot be removed", func(t *trial) (string, error) {
+		{name, "a file that cannot be removed", func(t *trial) string {
 			return t.lockdirObstructed("stays", unremovable, 10*time.Second)
 		}},
 	}
@@ -41,32 +39,22 @@ func (t *trial) lockdir() command {
 }
 
 // lockdirKilled has a holder die, and another take the lock in one attempt.
-func (t *trial) lockdirKilled() (string, error) {
-	holder, other, err := t.startTwo("Go", "Go")
-	if err != nil {
-		return "", err
-	}
+func (t *trial) lockdirKilled() string {
+	holder, other := t.startTwo("Go", "Go")
 	c := t.lockdir()
 	c.Do = "lock"
-	if _, err := holder.must(c); err != nil {
-		return "", err
-	}
+	holder.do(c)
 	c.Do = "lockSync"
-	if a, err := other.call(c); err != nil || a.Error == nil || a.Error.Code != "ECONFLICT" {
-		return "", fmt.Errorf("a held lock: %v, %v", a.Error, err)
+	if a := other.call(c); a.Error == nil || a.Error.Code != "ECONFLICT" {
+		failf("a held lock: %v", a.Error)
 	}
-	if err := holder.cmd.Process.Kill(); err != nil {
-		return "", err
-	}
-	if err := holder.wait(); err != nil {
-		return "", err
-	}
+	must(holder.cmd.Process.Kill())
+	holder.wait()
 	began := time.Now()
-	if _, err := other.must(c); err != nil {
-		return "", err
-	}
+	other.do(c)
 	took := time.Since(began)
-	return fmt.Sprintf("%.1f ms", float64(took)/1e6), release(other, c)
+	release(other, c)
+	return fmt.Sprintf("%.1f ms", float64(took)/1e6)
 }
 
 // errNotPossible is for what this user or system cannot do.
@@ -76,35 +64,26 @@ func nothing() error { return nil }
 
 // lockdirObstructed has a participant meet something that stays in the directory, and
 // looks what that costs, beside a participant that does nothing.
-func (t *trial) lockdirObstructed(name string, obstruct func(path string) (restore func() error, err error), limit time.Duration) (figures string, err error) {
+func (t *trial) lockdirObstructed(name string, obstruct func(path string) (restore func() error, err error), limit time.Duration) string {
 	c := t.lockdir()
-	if err := os.Mkdir(c.Path, 0o777); err != nil {
-		return "", err
-	}
+	must(os.Mkdir(c.Path, 0o777))
 	defer os.RemoveAll(c.Path)
 	restore, err := obstruct(filepath.Join(c.Path, name))
-	defer func() { err = errors.Join(err, restore()) }()
+	defer func() { must(restore()) }()
 	if errors.Is(err, errNotPossible) {
-		return "skipped: " + err.Error(), nil
+		return "skipped: " + err.Error()
 	}
-	if err != nil {
-		return "", err
-	}
-	idle, busy, err := t.startTwo("Go", "Go")
-	if err != nil {
-		return "", err
-	}
+	must(err)
+	idle, busy := t.startTwo("Go", "Go")
 	c.Do = "lockSync"
 	began := time.Now()
-	a, err := busy.call(c)
+	a := busy.call(c)
 	took := time.Since(began)
 	switch {
-	case err != nil:
-		return "", err
 	case a.Error == nil || a.Error.Code != "ECONFLICT" || !strings.HasSuffix(a.Error.Message, ": "+name):
-		return "", fmt.Errorf("the answer is %v", a.Error)
+		failf("the answer is %v", a.Error)
 	case took > limit:
-		return "", fmt.Errorf("it took %v", took)
+		failf("it took %v", took)
 	}
 	var used [2]time.Duration
 	for i, p := range []*participant{idle, busy} {
@@ -113,9 +92,9 @@ func (t *trial) lockdirObstructed(name string, obstruct func(path string) (resto
 	}
 	cpu := max(used[1]-used[0], 0)
 	if cpu >= 50*time.Millisecond {
-		return "", fmt.Errorf("it took %v of CPU", cpu)
+		failf("it took %v of CPU", cpu)
 	}
-	return fmt.Sprintf("%d ms, of which %.1f ms CPU", took.Milliseconds(), float64(cpu)/1e6), nil
+	return fmt.Sprintf("%d ms, of which %.1f ms CPU", took.Milliseconds(), float64(cpu)/1e6)
 }
 
 // lockdirSystem takes the locks of compat/lockdir.

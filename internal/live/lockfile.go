@@ -11,19 +11,19 @@ import (
 // lockfileChecks are the checks of the lockfile protocol.
 func lockfileChecks() []check {
 	const name = "lockfile"
-	checks := []check{{name, "4 Go and 4 Node processes on one lock", func(t *trial) (string, error) {
+	checks := []check{{name, "4 Go and 4 Node processes on one lock", func(t *trial) string {
 		return t.contention(command{System: name, Path: t.path("a.lock"), Options: options{Wait: 100_000, PollPeriod: 1}})
 	}}}
 	for _, sides := range [][2]string{{"Go", "Node"}, {"Node", "Go"}} {
 		holder, other := sides[0], sides[1]
 		checks = append(checks,
-			check{name, fmt.Sprintf("%s sees and waits for %s's lock", other, holder), func(t *trial) (string, error) {
+			check{name, fmt.Sprintf("%s sees and waits for %s's lock", other, holder), func(t *trial) string {
 				return t.sees(holder, other, command{System: name, ID: "a", Path: t.path("a.lock")}, "EEXIST", options{Wait: 60_000, PollPeriod: 10})
 			}},
-			check{name, fmt.Sprintf("%s takes over %s's stale lock", other, holder), func(t *trial) (string, error) {
+			check{name, fmt.Sprintf("%s takes over %s's stale lock", other, holder), func(t *trial) string {
 				return t.lockfileTakeover(holder, other)
 			}},
-			check{name, fmt.Sprintf("%s ends by itself", holder), func(t *trial) (string, error) {
+			check{name, fmt.Sprintf("%s ends by itself", holder), func(t *trial) string {
 				return t.endsByItself(holder, command{System: name, Path: t.path("a.lock")}, t.path("a.lock"))
 			}},
 		)
@@ -34,103 +34,65 @@ func lockfileChecks() []check {
 
 // sees has one side wait for the lock of the other. Refusal is the error's code of a lock
 // that is held, and patience the options of one that waits.
-func (t *trial) sees(holding, waiting string, c command, refusal string, patience options) (string, error) {
-	holder, other, err := t.startTwo(holding, waiting)
-	if err != nil {
-		return "", err
-	}
+func (t *trial) sees(holding, waiting string, c command, refusal string, patience options) string {
+	holder, other := t.startTwo(holding, waiting)
 	for _, do := range []string{"lock", "lockSync"} {
 		c.Do = do
-		if _, err := holder.must(c); err != nil {
-			return "", err
-		}
-		if err := expectLocked(other, c, true); err != nil {
-			return "", err
-		}
-		if err := expectRefused(other, c, refusal); err != nil {
-			return "", err
-		}
+		holder.do(c)
+		expectLocked(other, c, true)
+		expectRefused(other, c, refusal)
 		waits := c
 		waits.Do, waits.Options = "lock", patience
-		if err := other.send(waits); err != nil {
-			return "", err
+		other.send(waits)
+		release(holder, c)
+		if a := other.answer(); a.Error != nil {
+			failf("%s: waiting: %w", other.side, a.Error)
 		}
-		if err := release(holder, c); err != nil {
-			return "", err
-		}
-		if a, err := other.answer(); err != nil || a.Error != nil {
-			return "", fmt.Errorf("%s: waiting: %v %v", other.side, a.Error, err)
-		}
-		if err := expectLocked(holder, c, true); err != nil {
-			return "", err
-		}
-		if err := release(other, c); err != nil {
-			return "", err
-		}
-		if err := expectLocked(holder, c, false); err != nil {
-			return "", err
-		}
+		expectLocked(holder, c, true)
+		release(other, c)
+		expectLocked(holder, c, false)
 	}
-	return "", nil
+	return ""
 }
 
 // lockfileTakeover has one side take over the lock of the other, which lives and does
 // not know: the protocol has no heartbeat.
-func (t *trial) lockfileTakeover(holding, taking string) (string, error) {
-	holder, other, err := t.startTwo(holding, taking)
-	if err != nil {
-		return "", err
-	}
+func (t *trial) lockfileTakeover(holding, taking string) string {
+	holder, other := t.startTwo(holding, taking)
 	c := command{System: "lockfile", ID: "a", Path: t.path("a.lock")}
 	for _, do := range []string{"lock", "lockSync"} {
 		c.Do, c.Options = "lock", options{}
-		if _, err := holder.must(c); err != nil {
-			return "", err
-		}
+		holder.do(c)
 		before, err := os.Stat(c.Path)
-		if err != nil {
-			return "", err
-		}
+		must(err)
 		c.Options = options{Stale: 100}
 		if c.Do = do; do == "lock" {
 			c.Options.Wait, c.Options.PollPeriod = 60_000, 10
 		} else {
 			c.Options.Retries = 1e9 // at once, until the lock is stale
 		}
-		if _, err := other.must(c); err != nil {
-			return "", err
-		}
+		other.do(c)
 		after, err := os.Stat(c.Path)
-		if err != nil {
-			return "", err
-		}
+		must(err)
 		if os.SameFile(before, after) && before.ModTime().Equal(after.ModTime()) {
-			return "", fmt.Errorf("%s: %s says that it took the lock over, but it is the old one", other.side, do)
+			failf("%s: %s says that it took the lock over, but it is the old one", other.side, do)
 		}
-		if err := release(other, c); err != nil {
-			return "", err
-		}
+		release(other, c)
 	}
-	return "", nil
+	return ""
 }
 
 // endsByItself has a holder exit in an orderly way.
-func (t *trial) endsByItself(holding string, c command, lockPath string) (string, error) {
-	holder, err := t.start(holding)
-	if err != nil {
-		return "", err
-	}
+func (t *trial) endsByItself(holding string, c command, lockPath string) string {
+	holder := t.start(holding)
 	c.Do, c.ID = "lock", "a"
-	if _, err := holder.must(c); err != nil {
-		return "", err
-	}
+	holder.do(c)
 	if !exists(lockPath) {
-		return "", fmt.Errorf("%s: there is no lock at %s", holding, lockPath)
+		failf("%s: there is no lock at %s", holding, lockPath)
 	}
-	if err := holder.send(command{Do: "exit"}); err != nil {
-		return "", err
-	}
-	return "", holder.wait()
+	holder.send(command{Do: "exit"})
+	holder.wait()
+	return ""
 }
 
 // lockfileSystem takes the locks of compat/lockfile.

@@ -88,20 +88,16 @@ type participant struct {
 }
 
 // start runs a participant.
-func start(side string, cmd *exec.Cmd) (*participant, error) {
+func start(side string, cmd *exec.Cmd) *participant {
 	p := &participant{side: side, cmd: cmd, answers: make(chan answer), ended: make(chan struct{})}
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
+	var err error
+	p.stdin, err = cmd.StdinPipe()
+	must(err)
 	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	p.stdin = stdin
+	must(err)
 	cmd.Stderr = &p.stderr
 	if err := cmd.Start(); err != nil {
-		return nil, fmt.Errorf("starting a %s participant: %w", side, err)
+		failf("starting a %s participant: %w", side, err)
 	}
 	go func() {
 		defer close(p.ended)
@@ -116,62 +112,58 @@ func start(side string, cmd *exec.Cmd) (*participant, error) {
 		}
 		_ = cmd.Wait() // how it ended is in cmd.ProcessState
 	}()
-	return p, nil
+	return p
 }
 
 // send gives a command without waiting for the answer.
-func (p *participant) send(c command) error {
+func (p *participant) send(c command) {
 	line, err := json.Marshal(c)
-	if err != nil {
-		return err
-	}
+	must(err)
 	if _, err := p.stdin.Write(append(line, '\n')); err != nil {
-		return fmt.Errorf("%s: %s: %w", p.side, c.Do, err)
+		failf("%s: %s: %w", p.side, c.Do, err)
 	}
-	return nil
 }
 
-// answer waits for the next answer; an error of the command is in it, not beside it.
-func (p *participant) answer() (answer, error) {
+// answer waits for the next answer, which may be that the command has failed.
+func (p *participant) answer() (a answer) {
 	select {
-	case a, ok := <-p.answers:
+	case answered, ok := <-p.answers:
 		if !ok {
-			return answer{}, fmt.Errorf("the %s participant ended: %s", p.side, strings.TrimSpace(p.stderr.String()))
+			failf("the %s participant ended: %s", p.side, strings.TrimSpace(p.stderr.String()))
 		}
-		return a, nil
+		a = answered
 	case <-time.After(callLimit):
-		return answer{}, fmt.Errorf("the %s participant does not answer", p.side)
+		failf("the %s participant does not answer", p.side)
 	}
+	return a
 }
 
 // call gives a command and waits for the answer.
-func (p *participant) call(c command) (answer, error) {
-	if err := p.send(c); err != nil {
-		return answer{}, err
-	}
+func (p *participant) call(c command) answer {
+	p.send(c)
 	return p.answer()
 }
 
-// must is call for a command that has to succeed.
-func (p *participant) must(c command) (answer, error) {
-	a, err := p.call(c)
-	if err == nil && a.Error != nil {
-		err = fmt.Errorf("%s: %s %s: %w", p.side, c.Do, c.Path, a.Error)
+// do is call for a command that has to succeed.
+func (p *participant) do(c command) answer {
+	a := p.call(c)
+	if a.Error != nil {
+		failf("%s: %s %s: %w", p.side, c.Do, c.Path, a.Error)
 	}
-	return a, err
+	return a
 }
 
 // wait waits for the process to end after it has been told or made to.
-func (p *participant) wait() error {
+func (p *participant) wait() {
 	for {
 		select {
 		case _, ok := <-p.answers:
 			if !ok {
 				<-p.ended
-				return nil
+				return
 			}
 		case <-time.After(callLimit):
-			return fmt.Errorf("the %s participant does not end", p.side)
+			failf("the %s participant does not end", p.side)
 		}
 	}
 }
@@ -186,7 +178,7 @@ func (p *participant) stop() {
 	case <-time.After(time.Second):
 	}
 	_ = p.cmd.Process.Kill()
-	_ = p.wait()
+	_ = catch(p.wait)
 }
 
 // Serve obeys the commands of a harness until there are no more.

@@ -21,31 +21,28 @@ const lockSuffix = ".lock"
 func properLockfileChecks() []check {
 	var checks []check
 	for _, name := range []string{properLockfile4, properLockfile1} {
-		checks = append(checks, check{name, "4 Go and 4 Node processes on one lock", func(t *trial) (string, error) {
-			c, err := t.target(name)
-			if err != nil {
-				return "", err
-			}
-			// Short and even: who waits longer and longer starves.
-			c.Options.Schedule = schedule{Retries: 100_000, Factor: 1, MinTimeout: 2}
-			figures, err := t.contention(c)
-			return figures, orRemove(err, c.Path)
+		checks = append(checks, check{name, "4 Go and 4 Node processes on one lock", func(t *trial) string {
+			return t.withTarget(name, func(c command) string {
+				// Short and even: who waits longer and longer starves.
+				c.Options.Schedule = schedule{Retries: 100_000, Factor: 1, MinTimeout: 2}
+				return t.contention(c)
+			})
 		}})
 	}
 	const name = properLockfile4
 	for _, sides := range [][2]string{{"Go", "Node"}, {"Node", "Go"}} {
 		holder, other := sides[0], sides[1]
 		checks = append(checks,
-			check{name, fmt.Sprintf("%s sees and waits for %s's lock", other, holder), func(t *trial) (string, error) {
-				return t.withTarget(name, func(c command) (string, error) {
+			check{name, fmt.Sprintf("%s sees and waits for %s's lock", other, holder), func(t *trial) string {
+				return t.withTarget(name, func(c command) string {
 					return t.sees(holder, other, c, "ELOCKED", options{Schedule: schedule{Retries: 10_000, Factor: 1, MinTimeout: 10}})
 				})
 			}},
-			check{name, fmt.Sprintf("%s keeps its lock while %s tries to take it", holder, other), func(t *trial) (string, error) {
-				return t.withTarget(name, func(c command) (string, error) { return t.kept(holder, other, c) })
+			check{name, fmt.Sprintf("%s keeps its lock while %s tries to take it", holder, other), func(t *trial) string {
+				return t.withTarget(name, func(c command) string { return t.kept(holder, other, c) })
 			}},
-			check{name, fmt.Sprintf("%s ends by itself", holder), func(t *trial) (string, error) {
-				return t.withTarget(name, func(c command) (string, error) { return t.endsByItself(holder, c, c.Path+lockSuffix) })
+			check{name, fmt.Sprintf("%s ends by itself", holder), func(t *trial) string {
+				return t.withTarget(name, func(c command) string { return t.endsByItself(holder, c, c.Path+lockSuffix) })
 			}},
 		)
 		checks = append(checks, properSignalChecks(name, holder, other)...)
@@ -54,73 +51,52 @@ func properLockfileChecks() []check {
 }
 
 // target makes a file to lock, with the shortest thresholds there are.
-func (t *trial) target(system string) (command, error) {
+func (t *trial) target(system string) command {
 	path := t.path("f")
-	c := command{System: system, ID: "a", Path: path, Options: options{Stale: 2000, Update: 1000}}
-	return c, os.WriteFile(path, nil, 0o666)
+	must(os.WriteFile(path, nil, 0o666))
+	return command{System: system, ID: "a", Path: path, Options: options{Stale: 2000, Update: 1000}}
 }
 
 // withTarget is a check of a file that is removed when all went well.
-func (t *trial) withTarget(system string, try func(command) (string, error)) (string, error) {
-	c, err := t.target(system)
-	if err != nil {
-		return "", err
-	}
-	figures, err := try(c)
-	return figures, orRemove(err, c.Path)
+func (t *trial) withTarget(system string, try func(command) string) string {
+	c := t.target(system)
+	figures := try(c)
+	must(os.Remove(c.Path))
+	return figures
 }
 
-func orRemove(err error, path string) error {
-	if err != nil {
-		return err
-	}
-	return os.Remove(path)
-}
-
-func release(p *participant, c command) error {
-	_, err := p.must(command{Do: "release", System: c.System, ID: c.ID})
-	return err
+func release(p *participant, c command) {
+	p.do(command{Do: "release", System: c.System, ID: c.ID})
 }
 
 // kept has a holder keep a lock for many times the threshold, while the other side
 // tries to take it.
-func (t *trial) kept(holding, taking string, c command) (string, error) {
-	holder, other, err := t.startTwo(holding, taking)
-	if err != nil {
-		return "", err
-	}
+func (t *trial) kept(holding, taking string, c command) string {
+	holder, other := t.startTwo(holding, taking)
 	c.Do = "lock"
-	if _, err := holder.must(c); err != nil {
-		return "", err
-	}
+	holder.do(c)
 	tries, began := 0, time.Now()
 	for ; time.Since(began) < amount(t.Harness, 30*time.Second, 6*time.Second); tries++ {
-		if err := expectRefused(other, c, "ELOCKED"); err != nil {
-			return "", fmt.Errorf("after %v: %w", time.Since(began), err)
+		if err := catch(func() { expectRefused(other, c, "ELOCKED") }); err != nil {
+			failf("after %v: %w", time.Since(began), err)
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	if err := expectLost(holder, c, ""); err != nil {
-		return "", err
-	}
-	return fmt.Sprintf("%d tries in %v", tries, time.Since(began).Round(time.Second)), release(holder, c)
+	expectLost(holder, c, "")
+	release(holder, c)
+	return fmt.Sprintf("%d tries in %v", tries, time.Since(began).Round(time.Second))
 }
 
 // expectLost asks p whether it knows that it has lost its lock; code is "" if it has
 // not.
-func expectLost(p *participant, c command, code string) error {
-	a, err := p.must(command{Do: "lost", System: c.System, ID: c.ID})
-	if err != nil {
-		return err
-	}
+func expectLost(p *participant, c command, code string) {
 	lost := ""
-	if a.Lost != nil {
+	if a := p.do(command{Do: "lost", System: c.System, ID: c.ID}); a.Lost != nil {
 		lost = a.Lost.Code
 	}
 	if lost != code {
-		return fmt.Errorf("%s: lost %q, not %q", p.side, lost, code)
+		failf("%s: lost %q, not %q", p.side, lost, code)
 	}
-	return nil
 }
 
 // properLockfileSystem takes the locks of compat/properlockfile.

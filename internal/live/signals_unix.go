@@ -25,11 +25,11 @@ import (
 func signalChecks(name, holder, other string) []check {
 	var checks []check
 	for _, s := range slices.Concat(fatalSignals, systemSignals) {
-		checks = append(checks, check{name, fmt.Sprintf("%s dies of %s", holder, unix.SignalName(s)), func(t *trial) (string, error) {
+		checks = append(checks, check{name, fmt.Sprintf("%s dies of %s", holder, unix.SignalName(s)), func(t *trial) string {
 			return t.lockfileKilled(holder, other, s)
 		}})
 	}
-	return append(checks, check{name, fmt.Sprintf("%s dies of SIGKILL, %s takes over", holder, other), func(t *trial) (string, error) {
+	return append(checks, check{name, fmt.Sprintf("%s dies of SIGKILL, %s takes over", holder, other), func(t *trial) string {
 		return t.lockfileKilled(holder, other, syscall.SIGKILL)
 	}})
 }
@@ -42,41 +42,32 @@ var fatalSignals = []syscall.Signal{
 }
 
 // lockfileKilled sends a signal to a holder.
-func (t *trial) lockfileKilled(holding, taking string, s syscall.Signal) (string, error) {
+func (t *trial) lockfileKilled(holding, taking string, s syscall.Signal) string {
 	c := command{Do: "lock", System: "lockfile", ID: "a", Path: t.path("a.lock")}
-	other, err := t.killed(holding, taking, c, s)
-	if err != nil || s != syscall.SIGKILL {
-		return "", err // that nothing is left is looked at after every check
+	other := t.killed(holding, taking, c, s)
+	if s != syscall.SIGKILL {
+		return "" // that nothing is left is looked at after every check
 	}
-	if err := expectLocked(other, c, true); err != nil {
-		return "", err
-	}
+	expectLocked(other, c, true)
 	c.Options = options{Stale: 100, Wait: 60_000, PollPeriod: 10}
-	if _, err := other.must(c); err != nil {
-		return "", err
-	}
-	return "", release(other, c)
+	other.do(c)
+	release(other, c)
+	return ""
 }
 
+// signal sends the process a signal.
+func (p *participant) signal(s os.Signal) { must(p.cmd.Process.Signal(s)) }
+
 // killed has a holder die of a signal, and returns the other participant.
-func (t *trial) killed(holding, taking string, c command, s syscall.Signal) (*participant, error) {
-	holder, other, err := t.startTwo(holding, taking)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := holder.must(c); err != nil {
-		return nil, err
-	}
-	if err := holder.cmd.Process.Signal(s); err != nil {
-		return nil, err
-	}
-	if err := holder.wait(); err != nil {
-		return nil, err
-	}
+func (t *trial) killed(holding, taking string, c command, s syscall.Signal) *participant {
+	holder, other := t.startTwo(holding, taking)
+	holder.do(c)
+	holder.signal(s)
+	holder.wait()
 	if !endedBy(holding, holder.cmd.ProcessState.Sys().(syscall.WaitStatus), s) {
-		return nil, fmt.Errorf("%s ended otherwise: %v", holding, holder.cmd.ProcessState)
+		failf("%s ended otherwise: %v", holding, holder.cmd.ProcessState)
 	}
-	return other, nil
+	return other
 }
 
 // endedBy reports whether a process ended as one does that cleans up on a signal: Node by
@@ -107,88 +98,63 @@ func cleanupOnSignals() (stop func()) {
 // a heartbeat.
 func properSignalChecks(name, holder, other string) []check {
 	signalled := func(title string, s syscall.Signal) check {
-		return check{name, title, func(t *trial) (string, error) {
-			return t.withTarget(name, func(c command) (string, error) {
+		return check{name, title, func(t *trial) string {
+			return t.withTarget(name, func(c command) string {
 				c.Do = "lock"
-				taker, err := t.killed(holder, other, c, s)
-				if err != nil || s != syscall.SIGKILL {
-					return "", err
+				taker := t.killed(holder, other, c, s)
+				if s == syscall.SIGKILL {
+					// It goes stale.
+					expectLocked(taker, c, true)
+					waitAndLock(taker, c)
+					release(taker, c)
 				}
-				return "", takeOver(taker, c)
+				return ""
 			})
 		}}
 	}
 	return []check{
 		signalled(fmt.Sprintf("%s dies of SIGTERM", holder), syscall.SIGTERM),
 		signalled(fmt.Sprintf("%s dies of SIGKILL, %s takes over", holder, other), syscall.SIGKILL),
-		{name, fmt.Sprintf("%s is stopped, %s takes over, %s goes on and learns of it", holder, other, holder), func(t *trial) (string, error) {
-			return t.withTarget(name, func(c command) (string, error) { return t.stopped(holder, other, c) })
+		{name, fmt.Sprintf("%s is stopped, %s takes over, %s goes on and learns of it", holder, other, holder), func(t *trial) string {
+			return t.withTarget(name, func(c command) string { return t.stopped(holder, other, c) })
 		}},
 	}
 }
 
-// takeOver waits for a lock to go stale, and takes and releases it.
-func takeOver(p *participant, c command) error {
-	if err := expectLocked(p, c, true); err != nil {
-		return err
-	}
-	if err := waitAndLock(p, c); err != nil {
-		return err
-	}
-	return release(p, c)
-}
-
-func waitAndLock(p *participant, c command) error {
+func waitAndLock(p *participant, c command) {
 	c.Do, c.Options.Schedule = "lock", schedule{Retries: 1000, Factor: 1, MinTimeout: 50}
-	_, err := p.must(c)
-	return err
+	p.do(c)
 }
 
 // stopped stops a holder past the threshold. The other side takes the lock over; when
 // the holder goes on it finds that out, and leaves the other's lock alone.
-func (t *trial) stopped(holding, taking string, c command) (string, error) {
-	holder, other, err := t.startTwo(holding, taking)
-	if err != nil {
-		return "", err
-	}
+func (t *trial) stopped(holding, taking string, c command) string {
+	holder, other := t.startTwo(holding, taking)
 	c.Do = "lock"
-	if _, err := holder.must(c); err != nil {
-		return "", err
-	}
-	if err := holder.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
-		return "", err
-	}
-	if err := waitAndLock(other, c); err != nil {
-		return "", err
-	}
-	if err := holder.cmd.Process.Signal(syscall.SIGCONT); err != nil {
-		return "", err
-	}
+	holder.do(c)
+	holder.signal(syscall.SIGSTOP)
+	waitAndLock(other, c)
+	holder.signal(syscall.SIGCONT)
 	began := time.Now()
 	for {
-		err := expectLost(holder, c, "ECOMPROMISED")
+		err := catch(func() { expectLost(holder, c, "ECOMPROMISED") })
 		if err == nil {
 			break
 		}
 		if time.Since(began) > callLimit {
-			return "", err
+			must(err)
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
 	took := time.Since(began)
-	a, err := holder.call(command{Do: "release", System: c.System, ID: c.ID})
-	if err != nil {
-		return "", err
-	}
-	if a.Error == nil || a.Error.Code != "ERELEASED" {
-		return "", fmt.Errorf("%s: release after the loss: %v", holding, a.Error)
+	if a := holder.call(command{Do: "release", System: c.System, ID: c.ID}); a.Error == nil || a.Error.Code != "ERELEASED" {
+		failf("%s: release after the loss: %v", holding, a.Error)
 	}
 	// Two heartbeats of the new owner later it has not lost anything.
 	time.Sleep(2500 * time.Millisecond)
-	if err := expectLost(other, c, ""); err != nil {
-		return "", err
-	}
-	return fmt.Sprintf("learned of it %.1f s after going on", took.Seconds()), release(other, c)
+	expectLost(other, c, "")
+	release(other, c)
+	return fmt.Sprintf("learned of it %.1f s after going on", took.Seconds())
 }
 
 // chaosChecks have holders stopped, continued and killed at random.
@@ -221,28 +187,19 @@ type chaosHolder struct {
 	asleep []interval
 }
 
-// chaos checks that no two held the lock at once who were not stopped past the threshold.
-func (t *trial) chaos() (string, error) {
-	c, err := t.target(mutexOf(properLockfile4))
-	if err != nil {
-		return "", err
-	}
+// chaos checks that no two held the lock at once that were not stopped past the threshold.
+func (t *trial) chaos() string {
+	c := t.target(mutexOf(properLockfile4))
 	c.Do, c.Options.Stale = "chaos", chaosStale.Milliseconds()
 	var holders []*chaosHolder
-	add := func() error {
-		p, err := t.start("Go")
-		if err != nil {
-			return err
-		}
-		h := &chaosHolder{participant: p}
+	add := func() {
+		h := &chaosHolder{participant: t.start("Go")}
 		holders = append(holders, h)
 		go h.listen()
-		return p.send(c)
+		h.send(c)
 	}
 	for range chaosHolders {
-		if err := add(); err != nil {
-			return "", err
-		}
+		add()
 	}
 	stops, kills := 0, 0
 	for began := time.Now(); time.Since(began) < amount(t.Harness, time.Minute, 12*time.Second); {
@@ -252,9 +209,7 @@ func (t *trial) chaos() (string, error) {
 		case n < 4:
 			kills++
 			_ = h.cmd.Process.Kill()
-			if err := add(); err != nil {
-				return "", err
-			}
+			add()
 		case n < 8:
 			stops++
 			go h.sleep(longStop)
@@ -270,15 +225,16 @@ func (t *trial) chaos() (string, error) {
 	}
 	total, overlaps := overlapping(holders)
 	if overlaps > 0 || total == 0 {
-		return "", fmt.Errorf("held %d times, %d overlaps", total, overlaps)
+		failf("held %d times, %d overlaps", total, overlaps)
 	}
 	// What the last one has left is what the protocol leaves of a process that is killed.
 	for _, name := range []string{c.Path + lockSuffix, c.Path + lockSuffix + ".nodelock-claim"} {
-		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return "", err
+		if err := os.Remove(name); !errors.Is(err, fs.ErrNotExist) {
+			must(err)
 		}
 	}
-	return fmt.Sprintf("held %d times, %d stops, %d kills, 0 overlaps", total, stops, kills), os.Remove(c.Path)
+	must(os.Remove(c.Path))
+	return fmt.Sprintf("held %d times, %d stops, %d kills, 0 overlaps", total, stops, kills)
 }
 
 // listen takes down what the holder tells.
