@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/seed-c461eb89/nodelock/internal/nodetime"
 	"github.com/seed-c461eb89/nodelock/internal/filesystem"
 	"github.com/seed-c461eb89/nodelock/internal/sim"
 )
@@ -52,8 +53,11 @@ func (w *World) Do(c Call) (Answer, error) {
 	}
 	call := sim.Call{Op: op, Handle: filesystem.Handle(c.FD), Path: c.Path, Dest: c.Dest, Data: c.Data}
 	switch op {
-	case sim.Utimes, sim.Futimes:
+	case sim.Utimes:
 		call.N = c.Mtime
+	case sim.Futimes:
+		call.N = nodetime.Stored(c.Mtime).UnixNano()
+		call.Atime = call.N
 	case sim.Read:
 		call.N = int64(c.Limit)
 	case sim.Kill:

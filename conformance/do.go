@@ -6,7 +6,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
+	"github.com/seed-c461eb89/nodelock/internal/nodetime"
 	"github.com/seed-c461eb89/nodelock/internal/sim"
 )
 
@@ -112,8 +114,10 @@ func (w *World) arguments(c *sim.Call, mode string) []any {
 		args = append(args, mode)
 	}
 	switch c.Op {
-	case sim.Utimes, sim.Futimes:
+	case sim.Utimes:
 		args = append(args, c.N-w.scenario.Epoch)
+	case sim.Futimes:
+		args = append(args, nodetime.Milliseconds(time.Unix(0, c.N))-w.scenario.Epoch)
 	case sim.Write:
 		args = append(args, len(c.Data))
 	case sim.Kill:
