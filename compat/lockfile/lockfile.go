@@ -42,9 +42,9 @@
 // [Mutex] locks with the same file and has stronger promises. Its limits first:
 //
 //   - Its promises are for programs on one machine that use Mutex, in a directory that can
-//     be guarded: [Lease.Guarded] says whether this one can. On network filesystems it
-//     usually cannot be, nor can one that this process may not read. Then a takeover can
-//     make two owners, though it takes more to go wrong than in Node.
+//     be guarded against all of them: [Lease.Guarded] says whether this one can, and the
+//     table below where. Elsewhere a takeover can make two owners, though it takes more to
+//     go wrong than in Node.
 //   - Node does not know the guard. A Node program that judged a lock stale may remove the
 //     one that a Mutex has put in its place meanwhile. A stale lock is watched for 50 ms
 //     before it is taken over, and looked at again 5 ms later, in which time a Node program
@@ -65,7 +65,10 @@
 //     directory is moved away while a lock in it is held, the lock is lost.
 //   - Participants must agree on Stale and on the file time, see [SetFiletime]. A clock
 //     that is set forward by more than Stale makes every lock stale until its next
-//     heartbeat.
+//     heartbeat. A lock whose time lies ahead by more than Stale, as after a clock was set
+//     back, is taken over when it has not been renewed for as long as Stale says.
+//   - A file that has something in it is no lock, and is not taken over however old it is:
+//     [ErrNotLock]. Node would delete it.
 //
 // What is promised, to programs on one machine that use Mutex in a directory that can be
 // guarded:
@@ -75,10 +78,12 @@
 //     its holder.
 //   - A holder that lost its lock is told, by [Lease.Context] and [Lease.Done], and its
 //     release leaves the other's lock alone.
-//   - Whenever a process dies, the next one gets the lock, at once or when it is stale. A
-//     file whose name is the lock's and ".nodelock-claim" may stay behind from a process
-//     that died in the middle of a removal. It means nothing to anybody, and is removed
-//     at the next removal.
+//   - When the holder dies, the next Mutex gets the lock at once, whatever Stale is, and is
+//     told: [Lease.Reclaimed]. This holds where Guarded is true and the filesystem keeps
+//     access times to the nanosecond; else the lock is free when it is stale.
+//   - A system call that fails costs no lock that was good. Lock tries again for 250 ms, a
+//     heartbeat until Stale has passed, Release for 250 ms, and again when it is called
+//     again. A lock that is held needs no new descriptor for its heartbeats and its release.
 //   - In one process, those who wait for a lock get it first come, first served.
 //
 // Who is safe from whom, as the explorer finds it in every order of the calls of two
@@ -99,12 +104,33 @@
 // Windows a named mutex). The holder keeps the file open, by which it can tell its own lock
 // from another's. A lock is removed by renaming it without replacing anything, looking
 // whether it is the right one, and only then removing it; otherwise it is put back. Where
-// the system cannot rename so, a second link serves, and where that fails too, a look
-// before the removal.
+// that cannot be done, for whatever reason, it is looked at and removed in its place. The
+// holder has a lock of the kernel's on the file, too, and notes that in the file's access
+// time, which no Node program reads: a day after the modification time, with the number
+// of its process in the nanoseconds. So the next one can tell that it is dead.
 //
-// The guard works where flock works on directories: on the local filesystems of Linux,
-// macOS and FreeBSD. Elsewhere it is refused and Guarded is false: on NFS for one.
-// A held Mutex costs a descriptor and a timer.
+// On disk: a file whose name is the lock's and ".nodelock-claim" comes and goes whenever a
+// lock is removed, and with Stale 0 one with ".nodelock-new" whenever one is made. A program
+// that watches the directory sees them. One may stay behind from a process that died at
+// that moment. They mean nothing to anybody, and are removed when the name is needed next.
+// The file is open for reading only. It keeps its filesystem from being unmounted, and not
+// from being mounted anew without the right to write.
+//
+// How far the guard reaches depends on the filesystem, whose type the system tells:
+//
+//	filesystem                                         | the guard keeps out             | Guarded
+//	ext4, xfs, btrfs, tmpfs, overlayfs, ZFS, f2fs, FAT | every process of this machine   | true
+//	APFS, HFS+, UFS (macOS, FreeBSD)                   | every process of this machine   | true
+//	a local disk on Windows                            | every process of this machine   | true
+//	NFS, SMB, 9P, Ceph, every FUSE filesystem          | processes that use this mount   | false
+//	any other                                          | not known                       | false
+//	a directory that this process may not read         | goroutines of this process      | false
+//
+// The guard is used wherever there is one. Guarded is true where it is known to keep out
+// every process of this machine. An overlay's files can be reached beside it, in its upper
+// directory: a participant that does that is not kept out.
+// A held Mutex costs a descriptor and a timer, and each directory with held locks one
+// descriptor more.
 //
 // # Errors
 //
@@ -320,8 +346,10 @@ type held interface {
 // error is nil, the lock was held until now. If it was lost, the error is
 // [ErrCompromised], and nothing on disk has been touched.
 //
-// After any other error the lock is on disk, and is not renewed any more; call Release
-// again to try again. [Cleanup] tries again too.
+// After any other error the lock is on disk, or was removed by a call that failed all the
+// same. The lease is over, and the lock is not renewed any more. Call Release again to try
+// again; [Cleanup] tries again too. If neither is done, the next Mutex takes the lock over:
+// at once where it can tell that nobody holds it, else when it is stale.
 func (l *Lease) Release() error { return l.lease.Release() }
 
 // Done returns a channel that is closed when the lock was lost, or Release has been
@@ -341,13 +369,13 @@ func (l *Lease) Context() context.Context { return l.lease.Context() }
 // (L25), and else the absolute one.
 func (l *Lease) Path() string { return l.lease.Path() }
 
-// Reclaimed reports whether the lock was taken over because it was stale. What it protects
-// may have been left half done.
+// Reclaimed reports whether the lock was taken over, because it was stale or its holder
+// dead. What it protects may have been left half done.
 func (l *Lease) Reclaimed() bool { return l.lease.Reclaimed() }
 
-// Guarded reports whether the lock's directory could be guarded when it was tried last.
-// Without a guard the promises of [Mutex] about takeover do not hold. A lease of [Lock] or
-// [LockSync] has no guard.
+// Guarded reports whether the lock's directory was guarded against every process of this
+// machine when it was tried last: see the table under "Mutex". Else the promises of
+// [Mutex] about takeover do not hold. A lease of [Lock] or [LockSync] has no guard.
 func (l *Lease) Guarded() bool { return l.lease.Guarded() }
 
 // String returns the path and the state of the lease, for messages.

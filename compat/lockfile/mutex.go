@@ -18,6 +18,10 @@ var (
 	// ErrGuardBusy (EGUARDBUSY): another process has the guard of the lock's directory and
 	// does not go on. It is stopped, or hangs in a system call.
 	ErrGuardBusy error = mutex.ErrGuardBusy
+	// ErrHeartbeatHangs (EHEARTBEATHANGS): a heartbeat hangs in a system call. Release has
+	// waited for it in vain for 5 s, and can be called again; or the lock is lost because of
+	// that, and then the error matches [ErrCompromised] too.
+	ErrHeartbeatHangs error = mutex.ErrHeartbeatHangs
 	// ErrNotLock: there is something else than a lock at the path, such as a directory, or a
 	// file that has something in it. To take it over would delete that.
 	ErrNotLock = mutex.ErrNotLock
@@ -73,14 +77,20 @@ func NewMutex(path string, o MutexOptions) *Mutex {
 // If MutexOptions.Wait is over, the error matches [ErrLocked]. If ctx ends while Lock
 // waits, it matches ErrLocked and the context's cause. Either way nothing of this call is
 // on disk. A ctx that has ended before leaves the disk untouched, and its cause is the
-// error. Any other error is of a system call: the lock cannot be made, or there is
-// something else at the path ([ErrNotLock]). A nil ctx panics.
+// error. If ctx ends when the lock has just been taken, the error is nil, and the context of
+// the lease has ended.
+//
+// Any other error says which lock it is about. If there is something else at the path it is
+// [ErrNotLock]. If a system call failed it is that one's, and it has failed for 250 ms: what
+// another program causes for a moment is waited for. If the call has had its effect
+// although it failed, an empty file that nobody holds may be on disk. A nil ctx panics.
 func (m *Mutex) Lock(ctx context.Context) (*Lease, error) { return mutexLeaseOf(m.mutex.Lock(ctx)) }
 
 // TryLock is [Mutex.Lock] with one attempt. If the lock is held, by this process too, the
 // error is that of Node's open: its code is EEXIST, and it matches [ErrLocked] and
 // [io/fs.ErrExist]. A lock that is stale is watched for 50 ms before it is taken over.
-// Where the guard is busy for a second, the lock counts as held.
+// Where the guard is busy for a second, the lock counts as held. A system call that fails is
+// not tried again.
 func (m *Mutex) TryLock(ctx context.Context) (*Lease, error) {
 	return mutexLeaseOf(m.mutex.TryLock(ctx))
 }

@@ -18,6 +18,10 @@ var (
 	// ErrGuardBusy (EGUARDBUSY): another process has the guard of the directory that the lock
 	// is in and does not go on. It is stopped, or hangs in a system call.
 	ErrGuardBusy error = mutex.ErrGuardBusy
+	// ErrHeartbeatHangs (EHEARTBEATHANGS): a heartbeat hangs in a system call. Release has
+	// waited for it in vain for 5 s, and can be called again; or the lock is lost because of
+	// that, and then the error matches [ErrCompromised] too.
+	ErrHeartbeatHangs error = mutex.ErrHeartbeatHangs
 	// ErrNotLock: there is something else than a directory at the lock's path.
 	ErrNotLock = mutex.ErrNotLock
 )
@@ -53,9 +57,9 @@ type MutexOptions struct {
 // Its limits first:
 //
 //   - Its promises are for programs on one machine that use Mutex, in a directory that can
-//     be guarded: [Lease.Guarded] says whether the one that the lock is in can. On network
-//     filesystems it usually cannot be, nor can one that this process may not read. Then a
-//     takeover can make two owners, though it takes more to go wrong than in Node.
+//     be guarded against all of them: [Lease.Guarded] says whether the one that the lock is
+//     in can, and the table below where. Elsewhere a takeover can make two owners, though it
+//     takes more to go wrong than in Node.
 //   - Node does not know the guard. A Node program that judged a lock stale may remove the
 //     one that a Mutex has put in its place meanwhile. A stale lock is watched for 50 ms
 //     before it is taken over, and looked at again 5 ms later, in which time a Node program
@@ -73,8 +77,11 @@ type MutexOptions struct {
 //   - The directory that the lock is in is guarded by what it is, and the lock found by its
 //     path. If that directory is moved away while a lock in it is held, the lock is lost.
 //   - Participants must agree on Stale and on the lock's path. A clock that is set forward
-//     by more than Stale makes every lock stale until its next heartbeat. On a filesystem
-//     whose times have two seconds (FAT), Stale should be 5 s or more.
+//     by more than Stale makes every lock stale until its next heartbeat. A lock whose time
+//     lies ahead by more than Stale, as after a clock was set back, is taken over when it has
+//     not been renewed for as long as Stale says.
+//   - A lock on a filesystem whose times have whole seconds, or two (FAT), counts as so much
+//     younger than it looks.
 //
 // What is promised, to programs on one machine that use Mutex in a directory that can be
 // guarded:
@@ -84,10 +91,12 @@ type MutexOptions struct {
 //     its holder.
 //   - A holder that lost its lock is told, by [Lease.Context] and [Lease.Done], and its
 //     release leaves the other's lock alone.
-//   - Whenever a process dies, the next one gets the lock, at once or when it is stale. A
-//     directory whose name is the lock's and ".nodelock-claim" may stay behind from a
-//     process that died in the middle of making or removing a lock. It means nothing to
-//     anybody, and is removed when the next lock is made.
+//   - When the holder dies, the next Mutex gets the lock at once, and is told:
+//     [Lease.Reclaimed]. This holds where Guarded is true and the filesystem keeps access
+//     times to the nanosecond; else the lock is free when it is stale.
+//   - A system call that fails costs no lock that was good. Lock tries again for 250 ms, a
+//     heartbeat until Stale has passed, Release for 250 ms, and again when it is called
+//     again. A lock that is held needs no new descriptor for its heartbeats and its release.
 //   - In one process, those who wait for a lock get it first come, first served, whichever
 //     Mutex they use.
 //
@@ -106,14 +115,35 @@ type MutexOptions struct {
 // process (flock; on Windows a named mutex). The holder keeps the lock's directory open, by
 // which, and by the time that its heartbeat set, it can tell its own from another's. A
 // lock is removed by renaming it without replacing anything, looking whether it is the
-// right one, and only then removing it; otherwise it is put back. Where the system cannot
-// rename so (FreeBSD), it is looked at and removed.
+// right one, and only then removing it; otherwise it is put back. Where that cannot be done,
+// for whatever reason, it is looked at and removed in its place. The holder has a lock of
+// the kernel's on the lock's directory, too, and notes that in the directory's access time,
+// which no Node program reads: a day after the modification time, with the number of its
+// process in the nanoseconds. So the next one can tell that it is dead.
 //
-// The guard works where flock works on directories: on the local filesystems of Linux,
-// macOS and FreeBSD. Elsewhere it is refused and Guarded is false: on NFS for one.
+// On disk: a directory whose name is the lock's and ".nodelock-new" comes and goes whenever
+// a lock is made, and one with ".nodelock-claim" whenever one is removed. A program that
+// watches the directory sees them. One may stay behind from a process that died at that
+// moment. They mean nothing to anybody, and are removed when the name is needed next. A
+// lock that is held keeps its filesystem from being unmounted, and not from being mounted
+// anew without the right to write.
+//
+// How far the guard reaches depends on the filesystem, whose type the system tells:
+//
+//	filesystem                                         | the guard keeps out             | Guarded
+//	ext4, xfs, btrfs, tmpfs, overlayfs, ZFS, f2fs, FAT | every process of this machine   | true
+//	APFS, HFS+, UFS (macOS, FreeBSD)                   | every process of this machine   | true
+//	a local disk on Windows                            | every process of this machine   | true
+//	NFS, SMB, 9P, Ceph, every FUSE filesystem          | processes that use this mount   | false
+//	any other                                          | not known                       | false
+//	a directory that this process may not read         | goroutines of this process      | false
+//
+// The guard is used wherever there is one. Guarded is true where it is known to keep out
+// every process of this machine. An overlay's files can be reached beside it, in its upper
+// directory: a participant that does that is not kept out.
 //
 // A Mutex can be used by several goroutines at once. While it is held it costs a
-// descriptor and a timer. Use [NewMutex] to make one: the methods of a zero Mutex panic.
+// descriptor and a timer, and each directory with held locks one descriptor more. Use [NewMutex] to make one: the methods of a zero Mutex panic.
 type Mutex struct{ mutex *mutex.Mutex }
 
 // NewMutex returns a Mutex for file, which it does not touch. The file is resolved by each
@@ -132,13 +162,20 @@ func NewMutex(file string, o MutexOptions) *Mutex {
 // If MutexOptions.Wait is over, the error matches [ErrLocked]. If ctx ends while Lock
 // waits, it matches ErrLocked and the context's cause. Either way nothing of this call is
 // on disk. A ctx that has ended before leaves the disk untouched, and its cause is the
-// error. Any other error is of a system call: file cannot be resolved, the lock cannot be
-// made, or there is something else at its path ([ErrNotLock]). A nil ctx panics.
+// error. If ctx ends when the lock has just been taken, the error is nil, and the context of
+// the lease has ended.
+//
+// A file that is not there is an error at once. Any other error says which lock it is about.
+// If there is something else at the lock's path it is [ErrNotLock]. If a system call failed
+// it is that one's, and it has failed for 250 ms: what another program causes for a moment
+// is waited for. If the call has had its effect although it failed, an empty directory that
+// nobody holds may be on disk. A nil ctx panics.
 func (m *Mutex) Lock(ctx context.Context) (*Lease, error) { return mutexLeaseOf(m.mutex.Lock(ctx)) }
 
 // TryLock is [Mutex.Lock] with one attempt. If the lock is held, by this process too, the
-// error is [ErrLocked]. A lock that is stale is watched for 50 ms before it is taken over. Where
-// the guard is busy for a second, the lock counts as held.
+// error is [ErrLocked]. A lock that is stale is watched for 50 ms before it is taken over.
+// Where the guard is busy for a second, the lock counts as held. A system call that fails is
+// not tried again.
 func (m *Mutex) TryLock(ctx context.Context) (*Lease, error) {
 	return mutexLeaseOf(m.mutex.TryLock(ctx))
 }

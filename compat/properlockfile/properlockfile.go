@@ -22,6 +22,9 @@
 //     is another machine's. A clock that is set changes them.
 //   - File times of two seconds (FAT) do not work with [V4]: the heartbeat finds another
 //     time than the one it has set. So it is with some of whole milliseconds.
+//   - How exact file times are [V4] finds out at its first lock, and remembers (P10). A lock on
+//     a second filesystem whose times are coarser is lost at its second heartbeat,
+//     unless it has an [FS] of its own. [Mutex] does not depend on that.
 //   - Two locks of one file in one process, under two LockfilePaths or because
 //     the first one's directory was removed by another program, are not kept apart, see [Lease.Release].
 //   - Directories stay behind when the process is killed by SIGKILL, crashes, panics, or
@@ -399,9 +402,11 @@ type held interface {
 // error is nil, the lock was held until now. If it was lost, the error is
 // [ErrCompromised], and nothing on disk has been touched.
 //
-// After any other error, that of removing the directory, the lock is on disk, and is not
-// renewed any more; call Release again to try again. It then spares the lock if another
-// participant has taken it over meanwhile.
+// After any other error the lock is on disk, or was removed by a call that failed all the
+// same. The lease is over, and the lock is not renewed any more. Call Release again to try
+// again: it spares the lock if another participant has taken it over meanwhile. [Cleanup]
+// tries again too. If neither is done, the next [Mutex] takes the lock of a Mutex over: at
+// once where it can tell that nobody holds it, else when it is stale.
 //
 // If two locks of one file are held in this process by [Lock], a release of either ends the
 // later one, whose directory is not renewed any more and stays if it is another.
@@ -425,13 +430,13 @@ func (l *Lease) File() string { return l.lease.File() }
 // Path returns the lock's directory (P1).
 func (l *Lease) Path() string { return l.lease.Path() }
 
-// Reclaimed reports whether the lock was taken over because it was stale. What it protects
-// may have been left half done.
+// Reclaimed reports whether the lock was taken over, because it was stale or its holder
+// dead. What it protects may have been left half done.
 func (l *Lease) Reclaimed() bool { return l.lease.Reclaimed() }
 
-// Guarded reports whether the directory that the lock is in could be guarded when it was
-// tried last. Without a guard the promises of [Mutex] about takeover do not hold. A lease
-// of [Lock] or [LockSync] has no guard.
+// Guarded reports whether the directory that the lock is in was guarded against every
+// process of this machine when it was tried last: see the table at [Mutex]. Else the
+// promises of Mutex about takeover do not hold. A lease of [Lock] or [LockSync] has no guard.
 func (l *Lease) Guarded() bool { return l.lease.Guarded() }
 
 // String returns the path and the state of the lease, for messages.
