@@ -127,6 +127,20 @@ async function storm(c) {
   return { won };
 }
 
+// chaos takes the lock again and again, and tells when it has taken it, and before it
+// releases it from when to when it has had it. It does so until the process is killed.
+async function chaos(c) {
+  const now = () => Number(process.hrtime.bigint());
+  for (;;) {
+    const release = await system(c.system).lock(c);
+    const from = now();
+    process.stdout.write(`${JSON.stringify({ from })}\n`);
+    await pause(Math.random() * 10);
+    process.stdout.write(`${JSON.stringify({ from, to: now() })}\n`);
+    await release();
+  }
+}
+
 const commands = {
   async hello() { return { version: process.version }; },
   async lock(c) {
@@ -148,6 +162,7 @@ const commands = {
   async lost(c) { return { lost: lost.get(c.id) || null }; },
   async contend(c) { return contend(c); },
   async storm(c) { return storm(c); },
+  async chaos(c) { return chaos(c); },
   async calm() {
     for (const release of releases.values()) await release().catch(() => {});
     releases.clear();

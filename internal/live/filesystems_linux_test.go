@@ -1,6 +1,8 @@
 package live
 
 import (
+	"cmp"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -52,12 +54,48 @@ var realFilesystems = []realFilesystem{
 	}, nil, 0},
 }
 
-// TestFilesystems has Go and Node take locks of each other on real filesystems. Whatever
-// a filesystem makes of a lock, it has to be the same for both.
-func TestFilesystems(t *testing.T) {
+var killed = flag.Int("kills", 0, "how many holders are killed in all on the filesystems; 0: as many as there is time for")
+
+// TestKills has holders killed on the filesystems whose kernel's locks reach everybody.
+func TestKills(t *testing.T) {
+	run := onFilesystems(t)
+	var there []realFilesystem
+	for _, f := range realFilesystems {
+		if f.grain == 0 && !strings.Contains(f.name, "FUSE") {
+			there = append(there, f)
+		}
+	}
+	protocols := []string{"lockfile", properLockfile4}
+	kills := cmp.Or(*killed, 100)
+	for _, f := range there {
+		t.Run(f.name, func(t *testing.T) {
+			dir := f.mounted(t)
+			for i, protocol := range protocols {
+				trial := &trial{Harness: run, scratch: filepath.Join(dir, fmt.Sprint(i))}
+				err := os.Mkdir(trial.scratch, 0o777)
+				if err == nil {
+					err = catch(func() { t.Logf("%s: %s", protocol, trial.kills(protocol, kills/len(there)/len(protocols))) })
+				}
+				if err == nil {
+					err = trial.nothingLeft()
+				}
+				if err != nil {
+					t.Errorf("%s: %v", protocol, err)
+				}
+				for _, p := range trial.participants {
+					p.stop()
+				}
+			}
+		})
+	}
+}
+
+// onFilesystems returns a harness for a test that mounts filesystems, or skips it.
+func onFilesystems(t *testing.T) *Harness {
+	t.Helper()
 	needNode(t)
 	if testing.Short() {
-		t.Skip("heartbeats take seconds: not with -short")
+		t.Skip("it takes a while: not with -short")
 	}
 	if os.Getuid() != 0 {
 		t.Skip("only root may mount")
@@ -67,6 +105,13 @@ func TestFilesystems(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(run.Remove)
+	return run
+}
+
+// TestFilesystems has Go and Node take locks of each other on real filesystems. Whatever
+// a filesystem makes of a lock, it has to be the same for both.
+func TestFilesystems(t *testing.T) {
+	run := onFilesystems(t)
 	for _, f := range realFilesystems {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()

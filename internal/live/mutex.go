@@ -175,7 +175,9 @@ func storm(s system, c command, held map[string]lock) []bool {
 type lockfileMutexSystem struct{ lockfileSystem }
 
 func (lockfileMutexSystem) lock(c command, sync bool) (lock, error) {
-	m := lockfile.NewMutex(c.Path, lockfile.MutexOptions{Stale: milliseconds(c.Options.Stale), Update: milliseconds(c.Options.Update)})
+	m := lockfile.NewMutex(c.Path, lockfile.MutexOptions{
+		Stale: milliseconds(c.Options.Stale), Update: milliseconds(c.Options.Update), Poll: 10 * time.Millisecond,
+	})
 	if sync {
 		return m.TryLock(context.Background())
 	}

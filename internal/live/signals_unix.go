@@ -3,21 +3,15 @@
 package live
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"math/rand/v2"
 	"os"
 	"slices"
-	"sync"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/seed-c461eb89/nodelock/compat/lockfile"
-	"github.com/seed-c461eb89/nodelock/compat/properlockfile"
 )
 
 // signalChecks has a holder die of every signal that a process can catch, after which
@@ -155,167 +149,4 @@ func (t *trial) stopped(holding, taking string, c command) string {
 	expectLost(other, c, "")
 	release(other, c)
 	return fmt.Sprintf("learned of it %.1f s after going on", took.Seconds())
-}
-
-// chaosChecks have holders stopped, continued and killed at random.
-func chaosChecks() []check {
-	return []check{{mutexOf(properLockfile4), fmt.Sprintf("chaos: %d holders stopped, continued and killed", chaosHolders), (*trial).chaos}}
-}
-
-const (
-	chaosHolders = 6
-	chaosStale   = 4 * time.Second
-	// A holder is stopped for much less than the threshold, less a heartbeat, or for much
-	// more.
-	shortStop = 300 * time.Millisecond
-	longStop  = 8 * time.Second
-)
-
-// An interval is when a holder believed to have the lock. The clock is monotonic and the
-// same for all processes.
-type interval struct{ from, to int64 }
-
-func (a interval) overlaps(b interval) bool { return a.from < b.to && b.from < a.to }
-
-// A chaosHolder is a participant that takes the lock again and again, with what it has
-// told and what has been done to it.
-type chaosHolder struct {
-	*participant
-	mutex sync.Mutex
-	held  []interval
-	// asleep is when it was stopped for long.
-	asleep []interval
-}
-
-// chaos checks that no two held the lock at once that were not stopped past the threshold.
-func (t *trial) chaos() string {
-	c := t.target(mutexOf(properLockfile4))
-	c.Do, c.Options.Stale = "chaos", chaosStale.Milliseconds()
-	var holders []*chaosHolder
-	add := func() {
-		h := &chaosHolder{participant: t.start("Go")}
-		holders = append(holders, h)
-		go h.listen()
-		h.send(c)
-	}
-	for range chaosHolders {
-		add()
-	}
-	stops, kills := 0, 0
-	for began := time.Now(); time.Since(began) < amount(t.Harness, time.Minute, 12*time.Second); {
-		time.Sleep(rand.N(100 * time.Millisecond))
-		h := holders[len(holders)-1-rand.N(chaosHolders)]
-		switch n := rand.N(100); {
-		case n < 4:
-			kills++
-			_ = h.cmd.Process.Kill()
-			add()
-		case n < 8:
-			stops++
-			go h.sleep(longStop)
-		case n < 60:
-			stops++
-			go h.sleep(shortStop)
-		}
-	}
-	for _, h := range holders {
-		_ = h.cmd.Process.Signal(syscall.SIGCONT)
-		_ = h.cmd.Process.Kill()
-		<-h.ended
-	}
-	total, overlaps := overlapping(holders)
-	if overlaps > 0 || total == 0 {
-		failf("held %d times, %d overlaps", total, overlaps)
-	}
-	// What the last one has left is what the protocol leaves of a process that is killed.
-	for _, name := range []string{c.Path + lockSuffix, c.Path + lockSuffix + ".nodelock-claim"} {
-		if err := os.Remove(name); !errors.Is(err, fs.ErrNotExist) {
-			must(err)
-		}
-	}
-	must(os.Remove(c.Path))
-	return fmt.Sprintf("held %d times, %d stops, %d kills, 0 overlaps", total, stops, kills)
-}
-
-// listen takes down what the holder tells.
-func (h *chaosHolder) listen() {
-	for a := range h.answers {
-		h.mutex.Lock()
-		h.held = append(h.held, interval{a.From, a.To})
-		h.mutex.Unlock()
-	}
-}
-
-func (h *chaosHolder) sleep(d time.Duration) {
-	from := monotonic()
-	_ = h.cmd.Process.Signal(syscall.SIGSTOP)
-	time.Sleep(d)
-	_ = h.cmd.Process.Signal(syscall.SIGCONT)
-	if d == longStop {
-		h.mutex.Lock()
-		h.asleep = append(h.asleep, interval{from, monotonic()})
-		h.mutex.Unlock()
-	}
-}
-
-// overlapping counts the times that the lock was held, and the pairs of different holders
-// that had it at once, leaving out who slept meanwhile.
-func overlapping(holders []*chaosHolder) (total, overlaps int) {
-	type time struct {
-		interval
-		holder int
-	}
-	var held []time
-	for i, h := range holders {
-		h.mutex.Lock()
-		for _, a := range h.held {
-			total++
-			if !slices.ContainsFunc(h.asleep, a.overlaps) {
-				held = append(held, time{a, i})
-			}
-		}
-		h.mutex.Unlock()
-	}
-	for i, a := range held {
-		for _, b := range held[:i] {
-			if a.holder != b.holder && a.overlaps(b.interval) {
-				overlaps++
-			}
-		}
-	}
-	return total, overlaps
-}
-
-func monotonic() int64 {
-	var now unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
-		panic(err)
-	}
-	return now.Nano()
-}
-
-// chaos takes the lock again and again, and tells when it had it.
-func chaos(s system, c command) error {
-	for {
-		l, err := s.lock(c, false)
-		if err != nil {
-			return err
-		}
-		from := monotonic()
-		time.Sleep(rand.N(30 * time.Millisecond))
-		lost, to := l.Err(), monotonic()
-		if lost == nil {
-			line, err := json.Marshal(answer{From: from, To: to})
-			if err != nil {
-				return err
-			}
-			// Told before it is given back, so that nobody else is heard of earlier.
-			if _, err := os.Stdout.Write(append(line, '\n')); err != nil {
-				return err
-			}
-		}
-		if err := l.Release(); err != nil && lost == nil && !errors.Is(err, properlockfile.ErrCompromised) {
-			return err
-		}
-	}
 }
