@@ -29,58 +29,49 @@ const (
 	moveTime
 )
 
+// marks are what a seed has for moves that are not of a task.
+var marks = map[moveKind]string{moveCrash: "!", movePause: "~", moveResume: "^"}
+
 // String returns the move as a seed has it: the participant's letter, and a digit for a
 // task that is not the first, a small letter for a timer, "!" for a crash, "~" for a
 // pause and "^" for its end; or "+" for time.
 func (m move) String() string {
-	who := string(rune('A' + m.who))
-	switch m.kind {
-	case moveTask:
-		if m.slot == 0 {
-			return who
-		}
-		return who + string(rune('0'+m.slot))
-	case moveTimer:
+	switch who := string(rune('A' + m.who)); {
+	case m.kind == moveTime:
+		return "+"
+	case m.kind == moveTimer:
 		return who + string(rune('a'+m.slot))
-	case moveCrash:
-		return who + "!"
-	case movePause:
-		return who + "~"
-	case moveResume:
-		return who + "^"
+	case m.kind == moveTask && m.slot > 0:
+		return who + string(rune('0'+m.slot))
+	default:
+		return who + marks[m.kind]
 	}
-	return "+"
 }
 
-func parseMoves(text string) ([]move, error) {
-	var moves []move
+func parseMoves(text string) (moves []move, err error) {
 	for text != "" {
 		c := text[0]
 		text = text[1:]
-		switch {
-		case c == '+':
-			moves = append(moves, move{kind: moveTime})
-			continue
-		case c < 'A' || c >= 'A'+maxParticipants:
-			return nil, fmt.Errorf("explore: a seed has no %q", c)
-		}
-		m := move{who: c - 'A'}
-		if text != "" {
-			next := text[0]
+		m := move{kind: moveTime}
+		if c != '+' {
+			if c < 'A' || c >= 'A'+maxParticipants {
+				return nil, fmt.Errorf("explore: a seed has no %q", c)
+			}
+			m = move{who: c - 'A'}
+			next, rest := byte(0), text
+			if text != "" {
+				next, rest = text[0], text[1:]
+			}
 			switch {
 			case next >= '1' && next < '0'+maxTasks:
-				m.slot = next - '0'
+				m.slot, text = next-'0', rest
 			case next >= 'a' && next < 'a'+maxTimers:
-				m.kind, m.slot = moveTimer, next-'a'
-			case next == '!':
-				m.kind = moveCrash
-			case next == '~':
-				m.kind = movePause
-			case next == '^':
-				m.kind = moveResume
+				m.kind, m.slot, text = moveTimer, next-'a', rest
 			}
-			if m.kind != moveTask || m.slot != 0 {
-				text = text[1:]
+			for kind, mark := range marks {
+				if string(next) == mark {
+					m.kind, text = kind, rest
+				}
 			}
 		}
 		moves = append(moves, m)

@@ -2,6 +2,7 @@ package explore
 
 import (
 	"math/rand/v2"
+	"slices"
 	"time"
 )
 
@@ -141,10 +142,8 @@ func (t *tally) report(result *Result, shortest func(Invariant) []move) {
 // over reports whether a schedule may end here: nothing can happen but that a
 // participant is stopped. It is stuck if somebody waits all the same.
 func (w *world) over(s *state, moves []move) (done, stuck bool) {
-	for _, m := range moves {
-		if m.kind != moveCrash && m.kind != movePause {
-			return false, false
-		}
+	if slices.ContainsFunc(moves, func(m move) bool { return m.kind != moveCrash && m.kind != movePause }) {
+		return false, false
 	}
 	return true, len(moves) > 0
 }
@@ -162,9 +161,7 @@ func (t *trail) moves() []move {
 	for ; t.before != nil; t = t.before {
 		list = append(list, t.move)
 	}
-	for i, j := 0, len(list)-1; i < j; i, j = i+1, j-1 {
-		list[i], list[j] = list[j], list[i]
-	}
+	slices.Reverse(list)
 	return list
 }
 
@@ -329,7 +326,7 @@ func (w *world) follow(path []move, i Invariant) int {
 	var s, scratch state
 	s.copyFrom(&w.initial)
 	for n, m := range path {
-		if !w.possible(&s, m) {
+		if !slices.Contains(w.moves(&s, nil), m) {
 			return -1
 		}
 		if w.play(&s, m, nil).has(i) {
@@ -340,13 +337,4 @@ func (w *world) follow(path []move, i Invariant) int {
 		return len(path)
 	}
 	return -1
-}
-
-func (w *world) possible(s *state, m move) bool {
-	for _, possible := range w.moves(s, nil) {
-		if possible == m {
-			return true
-		}
-	}
-	return false
 }

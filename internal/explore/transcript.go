@@ -2,6 +2,7 @@ package explore
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -48,7 +49,7 @@ func (c *Config) Transcript(schedule string) (string, error) {
 		}
 	}
 	for n, m := range moves {
-		if !w.possible(&s, m) {
+		if !slices.Contains(w.moves(&s, nil), m) {
 			return b.String(), fmt.Errorf("explore: step %d of the schedule, %q, is not possible", n+1, m.String())
 		}
 		var what action
