@@ -81,8 +81,6 @@ type Config struct {
 	// Shorter is a length that a pause may have beside those that the others' timers and
 	// the threshold give it.
 	Shorter time.Duration
-	// Horizon ends a schedule that goes on for so long; 0: ten times Stale.
-	Horizon time.Duration
 	// Expect are the invariants that are violated, as is known.
 	Expect []Invariant
 	// More says that others may be violated too.
@@ -173,7 +171,8 @@ type Result struct {
 	Schedules     float64
 	// Histories is how many different histories processes had.
 	Histories int
-	// Cut is how many states were not followed further because of the horizon.
+	// Cut is how many states were not followed further because they are ten thresholds from
+	// the beginning.
 	Cut int
 	// Violations has those found, by invariant.
 	Violations []Violation

@@ -109,11 +109,7 @@ func newWorld(c *Config) *world {
 		panic("explore: too many participants")
 	}
 	w := &world{config: c, members: len(c.Participants), stale: c.Stale.Milliseconds()}
-	horizon := c.Horizon
-	if horizon == 0 {
-		horizon = 10 * c.Stale
-	}
-	w.horizon = epoch + horizon.Milliseconds()
+	w.horizon = epoch + 10*w.stale
 	// Heartbeats may set a time that is rounded up to the second.
 	w.sleep = w.stale + 1500
 	s := &w.initial
@@ -310,7 +306,6 @@ func (w *world) play(s *state, m move, what *action) violations {
 		switch call.Op {
 		case sim.Wait:
 			p.waits[m.slot] = 0
-		case sim.Yield:
 		case sim.Kill:
 			if other := &s.parts[call.N-1]; !other.active() {
 				e.answer.Code = "ESRCH"

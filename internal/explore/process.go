@@ -168,10 +168,6 @@ func (p *Process) Contend() {
 func (p *Process) Hold(ctx context.Context, d time.Duration) error {
 	p.phase, p.held = Holding, ctx
 	p.note("holds the lock")
-	if d == 0 {
-		p.Do(sim.Call{Op: sim.Yield})
-		return context.Cause(ctx)
-	}
 	return p.Wait(ctx, d)
 }
 

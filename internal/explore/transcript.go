@@ -98,8 +98,6 @@ func describe(c *sim.Call, a *sim.Answer, now int64) string {
 	case sim.Wait:
 		fmt.Fprintf(&b, " %d ms: over", c.N/1e6)
 		return b.String()
-	case sim.Yield:
-		return b.String()
 	case sim.Utimes:
 		b.WriteString(" to " + ago(c.N, now))
 	case sim.Futimes:

@@ -34,8 +34,6 @@ const (
 	Now Op = iota + 1
 	// Wait lasts N ns, or as long as the context With does.
 	Wait
-	// Yield only lets others go first.
-	Yield
 	// SetTimer has the Timer With run out after N ns, and StopTimer never.
 	SetTimer
 	StopTimer
@@ -166,7 +164,6 @@ type row struct {
 // and what is no system call has no name.
 var rows = [Ops]row{
 	Wait:     {name: "wait"},
-	Yield:    {name: "work"},
 	SetTimer: {name: "timer"},
 	Kill:     {name: "kill"},
 
