@@ -153,7 +153,7 @@ func (w *faulty) run() {
 		w.tree.Reach = filesystem.ReachUnknown
 	}
 	s.prepare(w.world)
-	w.between = w.fail
+	w.interpose(w.fail)
 	o := faultOptions
 	if s.forever {
 		o.Stale = 0

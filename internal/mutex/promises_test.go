@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -126,7 +127,7 @@ func TestContextEndsWhileATakeoverSettles(t *testing.T) {
 		inWorld(t, func(w *world) {
 			w.make("/x.lock", time.Hour)
 			ctx, cancel := context.WithCancel(context.Background())
-			w.between = func(c *sim.Call) *sim.Answer {
+			w.interpose(func(c *sim.Call) *sim.Answer {
 				if c.Op == sim.Unguard {
 					cancel()
 				}
@@ -134,7 +135,7 @@ func TestContextEndsWhileATakeoverSettles(t *testing.T) {
 					return &sim.Answer{Code: "EAGAIN"}
 				}
 				return nil
-			}
+			})
 			o := faultOptions
 			o.Doubt = 0
 			began := time.Now()
@@ -143,7 +144,7 @@ func TestContextEndsWhileATakeoverSettles(t *testing.T) {
 			if !l.Reclaimed() || l.Context().Err() == nil || time.Since(began) > time.Second {
 				t.Errorf("reclaimed: %v, the context: %v, after %v", l.Reclaimed(), l.Context().Err(), time.Since(began))
 			}
-			w.between = nil
+			w.withdraw()
 			must(t, l.Release())
 			w.clean()
 		})
@@ -155,13 +156,13 @@ func TestTakeoverInTwoAttempts(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.make("/x.lock", time.Hour)
 		failing := 2
-		w.between = func(c *sim.Call) *sim.Answer {
+		w.interpose(func(c *sim.Call) *sim.Answer {
 			if (c.Op == sim.PinNew || c.Op == sim.Mkdir) && failing > 0 {
 				failing--
 				return &sim.Answer{Code: "ENOSPC"}
 			}
 			return nil
-		}
+		})
 		l := w.lock(subject, faultOptions)
 		if !l.Reclaimed() {
 			t.Error("not reclaimed")
@@ -178,12 +179,12 @@ func TestHeartbeatHangs(t *testing.T) {
 		inWorld(t, func(w *world) {
 			l := w.lock(subject, faultOptions)
 			proceed := make(chan struct{})
-			w.between = func(c *sim.Call) *sim.Answer {
+			w.interpose(func(c *sim.Call) *sim.Answer {
 				if c.Op == op {
 					<-proceed
 				}
 				return nil
-			}
+			})
 			<-l.Done()
 			at, _ := w.renewed()
 			if age := time.Since(at); age < faultOptions.Stale-faultOptions.Update || age > faultOptions.Stale+time.Second {
@@ -208,12 +209,12 @@ func TestReleaseDuringAHeartbeatThatHangs(t *testing.T) {
 	inWorld(t, func(w *world) {
 		l := w.lock(subject, faultOptions)
 		proceed := make(chan struct{})
-		w.between = func(c *sim.Call) *sim.Answer {
+		w.interpose(func(c *sim.Call) *sim.Answer {
 			if c.Op == sim.Futimes {
 				<-proceed
 			}
 			return nil
-		}
+		})
 		time.Sleep(faultOptions.Update + time.Millisecond)
 		if err := l.Release(); err != error(ErrHeartbeatHangs) {
 			t.Errorf("Release: %v", err)
@@ -229,12 +230,12 @@ func TestReleaseDuringAHeartbeatThatHangs(t *testing.T) {
 func TestNoSecondName(t *testing.T) {
 	deny := func(what func(c *sim.Call) bool) func(w *world) {
 		return func(w *world) {
-			w.between = func(c *sim.Call) *sim.Answer {
+			w.interpose(func(c *sim.Call) *sim.Answer {
 				if what(c) {
 					return &sim.Answer{Code: "EACCES"}
 				}
 				return nil
-			}
+			})
 		}
 	}
 	second := func(path string) bool { return strings.HasPrefix(path, "/x.lock.") }
@@ -306,12 +307,12 @@ func forever() Options {
 func TestHoldingOpensNothing(t *testing.T) {
 	inWorld(t, func(w *world) {
 		l := w.lock(subject, faultOptions)
-		w.between = func(c *sim.Call) *sim.Answer {
+		w.interpose(func(c *sim.Call) *sim.Answer {
 			if c.Op.Opens() {
 				return &sim.Answer{Code: "EMFILE"}
 			}
 			return nil
-		}
+		})
 		time.Sleep(5 * faultOptions.Stale)
 		must(t, l.Err())
 		must(t, l.Release())
@@ -372,13 +373,13 @@ func TestNoteIsNotBelieved(t *testing.T) {
 func TestFailedReleaseIsNoLiveHolder(t *testing.T) {
 	inWorld(t, func(w *world) {
 		l := w.lock(subject, forever())
-		w.between = func(c *sim.Call) *sim.Answer {
+		w.interpose(func(c *sim.Call) *sim.Answer {
 			switch c.Op {
 			case sim.Unlink, sim.Rmdir, sim.RenameNoReplace:
 				return &sim.Answer{Code: "EPERM"}
 			}
 			return nil
-		}
+		})
 		coded(t, l.Release(), "EPERM")
 		next := w.lock(nextOne, forever())
 		if !next.Reclaimed() {
@@ -441,19 +442,20 @@ func TestGuardBusy(t *testing.T) {
 func TestHeartbeatErrors(t *testing.T) {
 	inWorld(t, func(w *world) {
 		l := w.lock(subject, faultOptions)
-		broken := true
-		w.between = func(c *sim.Call) *sim.Answer {
-			if c.Op == sim.Futimes && broken {
+		var broken atomic.Bool
+		broken.Store(true)
+		w.interpose(func(c *sim.Call) *sim.Answer {
+			if c.Op == sim.Futimes && broken.Load() {
 				return &sim.Answer{Code: "EIO"}
 			}
 			return nil
-		}
+		})
 		time.Sleep(faultOptions.Stale * 3 / 4)
 		must(t, l.Err())
-		broken = false
+		broken.Store(false)
 		time.Sleep(faultOptions.Stale)
 		must(t, l.Err())
-		broken = true
+		broken.Store(true)
 		<-l.Done()
 		if at, _ := w.renewed(); time.Since(at) < faultOptions.Stale || time.Since(at) > faultOptions.Stale+10*time.Millisecond {
 			t.Errorf("told %v after the last heartbeat", time.Since(at))
@@ -470,7 +472,7 @@ func TestHeartbeatErrors(t *testing.T) {
 func TestReleaseFails(t *testing.T) {
 	inWorld(t, func(w *world) {
 		broken := false
-		w.between = func(c *sim.Call) *sim.Answer {
+		w.interpose(func(c *sim.Call) *sim.Answer {
 			switch c.Op {
 			case sim.RenameNoReplace, sim.Unlink, sim.Rmdir:
 				if broken {
@@ -478,7 +480,7 @@ func TestReleaseFails(t *testing.T) {
 				}
 			}
 			return nil
-		}
+		})
 		for _, mend := range []func(*Lease){
 			func(l *Lease) { must(t, l.Release()) },
 			func(l *Lease) { l.engine.Clean(context.Background()) },

@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,9 +24,8 @@ type world struct {
 	proper bool
 	// ahead is by how much the participants' clock is ahead of the filesystem's.
 	ahead time.Duration
-	// between is called with the calls of the subject. What it returns unless it is nil is
-	// the answer.
-	between func(c *sim.Call) *sim.Answer
+	// between is what interpose has set. Heartbeats read it while a test sets it.
+	between atomic.Pointer[interposition]
 
 	mutex sync.Mutex
 	tree  *sim.Tree
@@ -65,12 +65,23 @@ func newWorld(t *testing.T, proper bool) *world {
 	return w
 }
 
+// An interposition is called with the calls of the subject. What it returns is the answer,
+// unless it is nil. It is called by heartbeats too, so what it shares with its test has to be
+// atomic.
+type interposition func(c *sim.Call) *sim.Answer
+
+// interpose puts f between the subject and the system, from now on.
+func (w *world) interpose(f interposition) { w.between.Store(&f) }
+
+// withdraw takes away what interpose put there.
+func (w *world) withdraw() { w.between.Store(nil) }
+
 func (w *world) do(actor uint8, c sim.Call) sim.Answer {
 	if c.Op == sim.Resolve {
 		return sim.Answer{Data: path.Join("/", c.Path)} // on Unix it makes no system call
 	}
-	if actor == subject && w.between != nil {
-		if a := w.between(&c); a != nil {
+	if between := w.between.Load(); actor == subject && between != nil {
+		if a := (*between)(&c); a != nil {
 			return *a
 		}
 	}
