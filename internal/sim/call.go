@@ -94,6 +94,12 @@ const (
 	TryFlock
 	Funlock
 
+	// Watch is answered by a handle for Await and Unwatch. Await lasts until the watch has
+	// fired, which N says then, or N ns, or as long as the context With does.
+	Watch
+	Await
+	Unwatch
+
 	// Ops is how many there are.
 	Ops
 )
@@ -225,7 +231,12 @@ var rows = [Ops]row{
 		return Answer{N: int64(system.Reach(c.Handle))}
 	}},
 	TryFlock: {name: "flock", handle: true, tree: (*Tree).flock, real: onHandle(system.TryFlock)},
-	Funlock:  {name: "funlock", node: "flock", handle: true, tree: (*Tree).funlock, real: onHandle(system.Funlock)},
+	Watch: {name: "watch", paths: 1, opens: true, tree: func(t *Tree, c *Call) Answer {
+		return t.open(c.Path, watching|pinned)
+	}},
+	Await:   {name: "await", handle: true, tree: (*Tree).await},
+	Unwatch: {name: "unwatch", handle: true, tree: (*Tree).close},
+	Funlock: {name: "funlock", node: "flock", handle: true, tree: (*Tree).funlock, real: onHandle(system.Funlock)},
 }
 
 // What follows makes of this computer's calls what answers them.
@@ -313,6 +324,9 @@ func Names() []string {
 
 // OnHandle reports whether it is about a handle.
 func (o Op) OnHandle() bool { return rows[o].handle }
+
+// Lasts reports whether it takes time.
+func (o Op) Lasts() bool { return o == Wait || o == Await }
 
 // Opens reports whether it is answered by a handle.
 func (o Op) Opens() bool { return rows[o].opens }

@@ -54,6 +54,30 @@ func WithoutIdentity(do Do) Do {
 	}
 }
 
+// WithoutSecondLook sets a watch only when it is to be awaited, so that what happened
+// between the last look and that is missed.
+func WithoutSecondLook(do Do) Do {
+	path, late := "", Root // which is no watch
+	return func(c Call) Answer {
+		switch c.Op {
+		case Watch:
+			path = c.Path
+			return Answer{Handle: Root}
+		case Await:
+			if late == Root {
+				late = do(Call{Op: Watch, Path: path}).Handle
+			}
+			c.Handle = late
+		case Unwatch:
+			if late == Root {
+				return Answer{}
+			}
+			c.Handle, late = late, Root
+		}
+		return do(c)
+	}
+}
+
 // WithoutNote has no filesystem that is known to be the kernel's own.
 func WithoutNote(do Do) Do {
 	return func(c Call) Answer {

@@ -71,7 +71,7 @@ func (p *pair) call() Call {
 	for {
 		c := Call{Op: Op(p.random.IntN(int(Ops))), N: 1e12 + int64(p.random.IntN(1e6))}
 		switch row := &rows[c.Op]; {
-		case row.tree == nil, c.Op == Resolve, c.Op == Reach: // which depend on the system
+		case row.tree == nil, row.real == nil, c.Op == Resolve, c.Op == Reach: // which depend on the system
 			continue
 		case row.handle:
 			// It is one of those that are open, by its place.

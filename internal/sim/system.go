@@ -7,7 +7,9 @@ import (
 
 	"github.com/seed-c461eb89/nodelock/internal/clock"
 	"github.com/seed-c461eb89/nodelock/internal/exithook"
+	"github.com/seed-c461eb89/nodelock/internal/filesystem"
 	"github.com/seed-c461eb89/nodelock/internal/nodetime"
+	"github.com/seed-c461eb89/nodelock/internal/watch"
 )
 
 // A System is all that an engine sees of its system: a filesystem, a clock, a machine and
@@ -18,14 +20,20 @@ type System struct{ Do Do }
 func (s System) Now() time.Time { return time.Unix(0, s.Do(Call{Op: Now}).N) }
 
 func (s System) Wait(ctx context.Context, d time.Duration) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	err := s.try(Call{Op: Wait, N: int64(nodetime.Delay(d)), With: ctx})
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
+	_, err := s.wait(ctx, Call{Op: Wait}, d)
 	return err
+}
+
+func (s System) wait(ctx context.Context, c Call, d time.Duration) (Answer, error) {
+	if ctx.Err() != nil {
+		return Answer{}, context.Cause(ctx)
+	}
+	c.N, c.With = int64(nodetime.Delay(d)), ctx
+	a, err := s.do(c)
+	if ctx.Err() != nil {
+		return Answer{}, context.Cause(ctx)
+	}
+	return a, err
 }
 
 func (s System) AfterFunc(d time.Duration, f func()) clock.Timer {
@@ -64,6 +72,27 @@ func (t *Timer) RunOut() func() {
 	t.armed = false
 	return t.f
 }
+
+// Watch is that of [watch.Watcher].
+func (s System) Watch(path string) (watch.Watch, error) {
+	h, err := s.open(Watch, path)
+	if err != nil {
+		return nil, err
+	}
+	return watched{s, h}, nil
+}
+
+type watched struct {
+	system System
+	handle filesystem.Handle
+}
+
+func (w watched) Await(ctx context.Context, d time.Duration) (bool, error) {
+	a, err := w.system.wait(ctx, Call{Op: Await, Handle: w.handle}, d)
+	return a.N != 0, err
+}
+
+func (w watched) Close() { _ = w.system.try(Call{Op: Unwatch, Handle: w.handle}) }
 
 // What follows is a machine to lockdir.
 

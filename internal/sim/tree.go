@@ -91,6 +91,8 @@ type Handle struct {
 	// At is where it reads or writes next.
 	At    int32
 	Owner uint8
+	// Fired says that what it watches has changed.
+	Fired bool
 	how   flags
 }
 
@@ -104,6 +106,7 @@ const (
 	directory                   // nothing else
 	writable                    // not readable, and cut off
 	pinned                      // neither, and a link is opened itself
+	watching                    // not opened at all, but watched
 )
 
 // New returns a filesystem that has nothing but its root directory.
@@ -144,13 +147,23 @@ func (t *Tree) dropped(node int32) {
 		return
 	}
 	for i := range t.Handles {
-		if t.Handles[i].Node == node {
+		if h := &t.Handles[i]; h.Node == node && h.how&watching == 0 {
 			return
 		}
 	}
+	t.fire(node)
 	t.Nodes[node] = Node{}
 	for n := len(t.Nodes); n > 0 && !t.Nodes[n-1].Used; n-- {
 		t.Nodes = t.Nodes[:n-1]
+	}
+}
+
+// fire fires the watches of a node, once.
+func (t *Tree) fire(node int32) {
+	for i := range t.Handles {
+		if h := &t.Handles[i]; h.Node == node && h.how&watching != 0 {
+			h.Fired, h.Node = true, None
+		}
 	}
 }
 
@@ -165,6 +178,7 @@ func (t *Tree) floor(ns int64) int64 {
 // SetTimes sets a file's times as exactly as the filesystem keeps them.
 func (t *Tree) SetTimes(node int32, mtime, ctime int64) {
 	t.Nodes[node].Mtime, t.Nodes[node].Ctime = t.floor(mtime), t.floor(ctime)
+	t.fire(node)
 }
 
 // Components returns the names that a path consists of.
@@ -427,6 +441,21 @@ func (t *Tree) Open(h filesystem.Handle) *Handle {
 	return nil
 }
 
+// Fired reports whether the watch that is the actor's handle has fired.
+func (t *Tree) Fired(actor uint8, h filesystem.Handle) bool {
+	t.Actor = actor
+	o := t.Open(h)
+	return o != nil && o.Fired
+}
+
+// Fires reports whether the watch that is the actor's handle has fired, or does when what
+// it watches, which is removed, is closed.
+func (t *Tree) Fires(actor uint8, h filesystem.Handle) bool {
+	t.Actor = actor
+	o := t.Open(h)
+	return o != nil && (o.Fired || t.Nodes[o.Node].Nlink == 0)
+}
+
 // Guards reports whether the actor has the kernel lock on the root directory by the handle
 // Root.
 func (t *Tree) Guards(actor uint8) bool { return t.Nodes[0].Locked == uint32(actor)<<handleBits }
@@ -448,10 +477,21 @@ func (t *Tree) closeAt(i int) {
 	last := len(t.Handles) - 1
 	t.Handles[i] = t.Handles[last]
 	t.Handles = t.Handles[:last]
+	if h.how&watching != 0 {
+		return
+	}
 	if t.Nodes[h.Node].Locked == h.Number {
 		t.Nodes[h.Node].Locked = 0
 	}
 	t.dropped(h.Node)
+}
+
+// await says whether the watch has fired, as it is when the waiting is over.
+func (t *Tree) await(c *Call) Answer {
+	if t.Fired(t.Actor, c.Handle) {
+		return Answer{N: 1}
+	}
+	return Answer{}
 }
 
 // CloseAll closes everything that an actor has open, as the end of its process does.
@@ -591,6 +631,7 @@ func (t *Tree) unlink(c *Call) Answer {
 		code = "EISDIR"
 	default:
 		t.Nodes[at.Node].Ctime = t.floor(t.Now)
+		t.fire(at.Node)
 		t.remove(at)
 	}
 	return Answer{Code: code}
@@ -679,6 +720,7 @@ func (t *Tree) rename(c *Call) Answer {
 		}
 		t.removeEntry(source)
 		t.addEntry(target, source.Node)
+		t.fire(source.Node)
 		t.Nodes[source.Node].Ctime = t.floor(t.Now)
 		t.changed(source.Dir)
 		t.changed(target.Dir)
