@@ -8,10 +8,11 @@ import (
 	"github.com/seed-c461eb89/nodelock/internal/exithook"
 	"github.com/seed-c461eb89/nodelock/internal/filesystem"
 	"github.com/seed-c461eb89/nodelock/internal/mutex"
+	"github.com/seed-c461eb89/nodelock/internal/watch"
 )
 
 // mutexes are those of this process.
-var mutexes = mutex.New(filesystem.OS{}, clock.System{}, &exithook.Process)
+var mutexes = mutex.New(filesystem.OS{}, clock.System{}, &exithook.Process, &watch.Process)
 
 // Errors of a [Mutex] alone; use errors.Is.
 var (
@@ -37,9 +38,16 @@ type MutexOptions struct {
 	Stale time.Duration
 	// Update is the time between heartbeats. 0 means 5 s, and it is half of Stale at most.
 	Update time.Duration
-	// Poll is the time between attempts while another process has the lock, which varies
-	// by a quarter either way. 0 means 100 ms.
+	// Poll is the longest time between two looks at a lock that another process has. It varies
+	// by a quarter either way. A lock that is removed wakes who waits for it; by looking it
+	// finds out what the system does not tell, such as the death of the holder. 0, and
+	// anything longer, means 1 s. Where the lock cannot be watched (see [Lease.WatchError])
+	// nothing wakes, and Poll is the time between attempts: then 0 means 100 ms.
 	Poll time.Duration
+	// NoWatch has Lock not watch the lock, but only look every Poll. It is for programs
+	// that have no descriptor to spare, and for testing/synctest: what waits for the system
+	// keeps the time of a bubble from passing.
+	NoWatch bool
 	// Wait bounds how long Lock waits; 0: only the context does. When it is over, the error
 	// is [ErrLocked]. It does not bound what is done under the lock, as a deadline of the
 	// context does.
@@ -65,7 +73,7 @@ type Mutex struct{ mutex *mutex.Mutex }
 // and TryLock.
 func NewMutex(path string, o MutexOptions) *Mutex {
 	return &Mutex{mutexes.LockfileMutex(path, mutex.LockfileOptions{
-		Stale: o.Stale, Update: o.Update, Poll: o.Poll, Wait: o.Wait,
+		Stale: o.Stale, Update: o.Update, Poll: o.Poll, Wait: o.Wait, NoWatch: o.NoWatch,
 		Filetime: uint8(o.Filetime), ByCtime: func() bool { return CurrentFiletime() == Ctime },
 	})}
 }

@@ -8,10 +8,11 @@ import (
 	"github.com/seed-c461eb89/nodelock/internal/exithook"
 	"github.com/seed-c461eb89/nodelock/internal/filesystem"
 	"github.com/seed-c461eb89/nodelock/internal/mutex"
+	"github.com/seed-c461eb89/nodelock/internal/watch"
 )
 
 // mutexes are those of this process.
-var mutexes = mutex.New(filesystem.OS{}, clock.System{}, &exithook.Process)
+var mutexes = mutex.New(filesystem.OS{}, clock.System{}, &exithook.Process, &watch.Process)
 
 // Errors of a [Mutex] alone; use errors.Is.
 var (
@@ -38,9 +39,16 @@ type MutexOptions struct {
 	// Update is the time between heartbeats. 0: half of Stale. It is held within 1 s and half
 	// of Stale (P3).
 	Update time.Duration
-	// Poll is the time between attempts while another process has the lock, which varies
-	// by a quarter either way. 0 means 100 ms.
+	// Poll is the longest time between two looks at a lock that another process has. It varies
+	// by a quarter either way. A lock that is removed wakes who waits for it; by looking it
+	// finds out what the system does not tell, such as the death of the holder. 0, and
+	// anything longer, means 1 s. Where the lock cannot be watched (see [Lease.WatchError])
+	// nothing wakes, and Poll is the time between attempts: then 0 means 100 ms.
 	Poll time.Duration
+	// NoWatch has Lock not watch the lock, but only look every Poll. It is for programs
+	// that have no descriptor to spare, and for testing/synctest: what waits for the system
+	// keeps the time of a bubble from passing.
+	NoWatch bool
 	// Wait bounds how long Lock waits; 0: only the context does. When it is over, the error
 	// is [ErrLocked]. It does not bound what is done under the lock, as a deadline of the
 	// context does.
@@ -152,7 +160,10 @@ type Mutex struct{ mutex *mutex.Mutex }
 // A path that is empty or ends in a slash, and options that cannot be, are errors of Lock
 // and TryLock.
 func NewMutex(file string, o MutexOptions) *Mutex {
-	return &Mutex{mutexes.ProperLockfileMutex(file, mutex.ProperLockfileOptions(o))}
+	return &Mutex{mutexes.ProperLockfileMutex(file, mutex.ProperLockfileOptions{
+		Stale: o.Stale, Update: o.Update, Poll: o.Poll, Wait: o.Wait, NoWatch: o.NoWatch,
+		NoRealpath: o.NoRealpath, LockfilePath: o.LockfilePath,
+	})}
 }
 
 // Lock waits for the lock as long as ctx lasts, and no longer than MutexOptions.Wait.

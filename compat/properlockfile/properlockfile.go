@@ -387,6 +387,7 @@ type held interface {
 	lease.Lease
 	File() string
 	Guarded() bool
+	WatchError() error
 }
 
 // Release gives the lock back (P14). It can be called more than once, and belongs into a
@@ -438,6 +439,11 @@ func (l *Lease) Reclaimed() bool { return l.lease.Reclaimed() }
 // process of this machine when it was tried last: see the table at [Mutex]. Else the
 // promises of Mutex about takeover do not hold. A lease of [Lock] or [LockSync] has no guard.
 func (l *Lease) Guarded() bool { return l.lease.Guarded() }
+
+// WatchError returns why the call that took the lock could not watch the one that was in
+// its way, so that it polled. It is nil if it could, if nothing was in its way, and with
+// MutexOptions.NoWatch. A lease of [Lock] or [LockSync] watches nothing.
+func (l *Lease) WatchError() error { return l.lease.WatchError() }
 
 // String returns the path and the state of the lease, for messages.
 func (l *Lease) String() string { return lease.String(l.lease) }

@@ -52,7 +52,7 @@ type history struct {
 type want struct {
 	call sim.Call
 	live bool
-	// cancelled says that the context of a wait has ended.
+	// cancelled says that the context of what lasts has ended.
 	cancelled bool
 }
 
@@ -168,7 +168,7 @@ func (a *automaton) record(p *Process, parent *history, e event) *history {
 			w.call.With, w.cancelled = nil, ctx.Err() != nil
 		}
 	}
-	if t := p.tasks.Current; t.Parked && t.Call.Op == sim.Wait {
+	if t := p.tasks.Current; t.Parked && t.Call.Op.Lasts() {
 		h.waits = t.Slot
 	}
 	if p.tasks.Err != nil && a.err == nil {

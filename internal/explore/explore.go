@@ -138,12 +138,15 @@ const (
 	// participant that has ended in peace, none waits for ever, and the next one gets
 	// the lock.
 	NothingStranded
+	// NoSleepOnFree: nobody waits to be woken while the lock is free, and nothing wakes it.
+	NoSleepOnFree
 
 	invariants
 )
 
 var invariantNames = [invariants]string{
 	"single winner", "live locks are safe", "no false owner", "release spares others", "nothing stranded",
+	"a free lock is not slept on",
 }
 
 func (i Invariant) String() string { return invariantNames[i] }

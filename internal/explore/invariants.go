@@ -99,7 +99,42 @@ func (w *world) check(s *state) (found violations) {
 	if bits.OnesCount64(uint64(holders)) > 1 {
 		found |= holders
 	}
+	return found | w.sleeping(s)
+}
+
+// sleeping says who waits for a lock that is free.
+func (w *world) sleeping(s *state) (found violations) {
+	if !w.free(s) {
+		return 0
+	}
+	for who := range s.parts[:s.count] {
+		p := &s.parts[who]
+		if !p.active() {
+			continue
+		}
+		for i := range p.history.wants {
+			want := &p.history.wants[i]
+			if want.live && want.call.Op == sim.Await && !s.files.Fires(uint8(who)+1, want.call.Handle) {
+				found |= violated(NoSleepOnFree, who)
+			}
+		}
+	}
 	return found
+}
+
+// free reports whether nothing is at the lock's path, or if it is a directory of records,
+// nothing in it.
+func (w *world) free(s *state) bool {
+	at := s.files.Lookup(0, w.config.Lock)
+	if at.Node == sim.None || !w.config.Records {
+		return at.Node == sim.None
+	}
+	for i := range s.files.Entries {
+		if s.files.Entries[i].Dir == at.Node {
+			return false
+		}
+	}
+	return true
 }
 
 // stranded says whether something is left in a state in which nothing can happen any

@@ -170,13 +170,17 @@ func (p *part) settle(now int64) {
 	}
 }
 
-// runnable reports whether a task can go on.
-func (p *part) runnable(task int, now int64) bool {
+// runnable reports whether a task of a participant can go on.
+func (s *state) runnable(who, task int) bool {
+	p := &s.parts[who]
 	want := &p.history.wants[task]
-	if !want.live {
+	switch {
+	case !want.live:
 		return false
+	case !want.call.Op.Lasts(), want.cancelled, p.waits[task] <= s.now:
+		return true
 	}
-	return want.call.Op != sim.Wait || want.cancelled || p.waits[task] <= now
+	return want.call.Op == sim.Await && s.files.Fired(uint8(who)+1, want.call.Handle)
 }
 
 // moves lists what can happen next.
@@ -194,7 +198,7 @@ func (w *world) moves(s *state, list []move) []move {
 			continue
 		}
 		for i := range p.history.wants {
-			if p.runnable(i, s.now) {
+			if s.runnable(who, i) {
 				busy = true
 				list = append(list, move{moveTask, uint8(who), uint8(i)})
 			}
@@ -259,7 +263,7 @@ func (w *world) nextTime(s *state) int64 {
 			}
 		default:
 			for i := range p.history.wants {
-				if want := &p.history.wants[i]; want.live && want.call.Op == sim.Wait {
+				if want := &p.history.wants[i]; want.live && want.call.Op.Lasts() {
 					due(p.waits[i])
 				}
 			}
@@ -303,9 +307,11 @@ func (w *world) play(s *state, m move, what *action) violations {
 		h := p.history
 		e := event{slot: int(m.slot)}
 		call := &h.wants[m.slot].call
+		if call.Op.Lasts() {
+			p.waits[m.slot] = 0
+		}
 		switch call.Op {
 		case sim.Wait:
-			p.waits[m.slot] = 0
 		case sim.Kill:
 			if other := &s.parts[call.N-1]; !other.active() {
 				e.answer.Code = "ESRCH"

@@ -10,7 +10,7 @@ import (
 
 // The options of the mutexes. Settle is what the public packages have.
 var mutexOptions = mutex.Options{
-	Stale: staleTime, Update: staleTime / 2, Poll: staleTime / 2, Settle: 5 * time.Millisecond,
+	Stale: staleTime, Update: staleTime / 2, Poll: staleTime / 2, NoWatch: true, Settle: 5 * time.Millisecond,
 }
 
 // A lack is a part that an engine has to do without.
@@ -54,8 +54,8 @@ func forever() mutex.Options {
 func mutexLock(t mutex.Target, wait bool, omit *lack, o mutex.Options) func(*Process) {
 	return func(p *Process) {
 		s := omit.from(p.System)
-		e := mutex.New(s, s, s)
-		e.Random, e.Pid = func() float64 { return 1 }, p.who+1
+		e := mutex.New(s, s, s, s)
+		e.Random, e.Pid, e.Spins = func() float64 { return 1 }, p.who+1, 0
 		m := e.Mutex(t, o)
 		p.Contend()
 		lock := m.TryLock

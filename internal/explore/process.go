@@ -93,7 +93,7 @@ func (p *Process) do(c sim.Call) (a sim.Answer) {
 	case sim.Begin, sim.TryBegin, sim.End:
 	case sim.Resolve:
 		a.Data = path.Join("/", c.Path)
-	case sim.Wait:
+	case sim.Wait, sim.Await:
 		c.N = max(c.N, int64(leastWait))
 		return p.tasks.Park(c)
 	default:

@@ -138,7 +138,11 @@ func (s *state) hash() sum {
 	}
 	for i := range f.Handles {
 		o := &f.Handles[i]
-		h.add(tagHandle, uint64(o.Number), uint64(o.Node), uint64(o.At))
+		fired := uint64(0)
+		if o.Fired {
+			fired = 1 << 32
+		}
+		h.add(tagHandle, uint64(o.Number), uint64(o.Node), uint64(o.At)|fired)
 	}
 	return h
 }

@@ -98,6 +98,13 @@ func describe(c *sim.Call, a *sim.Answer, now int64) string {
 	case sim.Wait:
 		fmt.Fprintf(&b, " %d ms: over", c.N/1e6)
 		return b.String()
+	case sim.Await:
+		what := "over"
+		if a.N != 0 {
+			what = "woken"
+		}
+		fmt.Fprintf(&b, " %d ms: %s", c.N/1e6, what)
+		return b.String()
 	case sim.Utimes:
 		b.WriteString(" to " + ago(c.N, now))
 	case sim.Futimes:

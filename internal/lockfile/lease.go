@@ -46,6 +46,9 @@ func (l *Lease) Reclaimed() bool { return l.reclaimed }
 // Guarded reports false: the protocol knows no guard.
 func (l *Lease) Guarded() bool { return false }
 
+// WatchError returns nil: the protocol polls.
+func (l *Lease) WatchError() error { return nil }
+
 // Release removes the file, as Unlock does. If that fails, the next call tries again.
 func (l *Lease) Release() error {
 	return l.Term.Release(ErrReleased, func() (bool, error) {

@@ -31,6 +31,7 @@ func (c *contention) attempt(ctx context.Context) (*Lease, error) {
 		s.end()
 		e.registry.Begin(e)
 	}
+	c.kernel = c.directory.reach == filesystem.ReachKernel
 	taken, err := l.take(c, s.guarded)
 	if taken {
 		l.enter()
@@ -57,7 +58,7 @@ func (c *contention) attempt(ctx context.Context) (*Lease, error) {
 
 func (c *contention) newLease() *Lease {
 	l := &Lease{
-		Mutex: c.Mutex, path: c.path, file: c.file, parent: c.parentPath, name: c.name, directory: c.directory, pin: noHandle,
+		Mutex: c.Mutex, path: c.path, file: c.file, parent: c.parentPath, name: c.name, directory: c.directory, pin: noHandle, unwatched: c.unwatched,
 	}
 	l.Begin(c.parent)
 	return l
@@ -87,12 +88,12 @@ func (l *Lease) take(c *contention, guarded bool) (bool, error) {
 // is done when the lock is made, or another has it; if not, what was at the path has gone.
 func (l *Lease) replace(c *contention, guarded bool) (done bool, err error) {
 	files := l.engine.filesystem
-	verdict, found, pin, err := l.judge(c)
+	verdict, found, pin, err := c.judge()
 	if pin != noHandle {
 		// Closed only when the claim is over, so that the identity cannot be reused.
 		defer files.Close(pin)
 	}
-	if err != nil || verdict == another {
+	if err != nil || verdict == another || verdict == stale && c.doubts(found) {
 		return true, err
 	}
 	claim := l.claim(guarded)
@@ -106,7 +107,7 @@ func (l *Lease) replace(c *contention, guarded bool) (done bool, err error) {
 		// It is said also if the lock can only be made by a later attempt.
 		c.reclaimed = c.reclaimed || verdict == removed
 	}
-	err = l.create(claim)
+	err = l.create(c, claim)
 	if nodeerror.Code(err) == "EEXIST" || err == errGone {
 		return false, nil
 	}
@@ -115,11 +116,11 @@ func (l *Lease) replace(c *contention, guarded bool) (done bool, err error) {
 }
 
 // create makes the lock and takes note of it.
-func (l *Lease) create(c *claim) error {
+func (l *Lease) create(c *contention, claim *claim) error {
 	e := l.engine
 	now := e.now()
-	pin, err := c.create(func(h filesystem.Handle, path string) error {
-		l.flocked = l.directory.reach == filesystem.ReachKernel && e.filesystem.TryFlock(h) == nil
+	pin, err := claim.create(func(h filesystem.Handle, path string) error {
+		l.flocked = c.kernel && e.filesystem.TryFlock(h) == nil
 		return e.stamp(h, path, now, l.flocked)
 	})
 	if err != nil {
@@ -142,11 +143,13 @@ func (l *Lease) create(c *claim) error {
 // was renewed meanwhile.
 //
 // The handle that it returns, unless there is none, keeps the identity of the lock its own.
-func (l *Lease) judge(c *contention) (verdict, mark, filesystem.Handle, error) {
-	files := l.engine.filesystem
-	now := l.engine.clock.Now()
-	c.seen = sight{}
-	h, err := files.Pin(l.path)
+//
+// A waiter calls it without a guard, too. What it says then is no ground to remove a lock.
+func (c *contention) judge() (verdict, mark, filesystem.Handle, error) {
+	files := c.engine.filesystem
+	now := c.engine.clock.Now()
+	c.seen, c.staleIn = sight{}, 0
+	h, err := files.Pin(c.path)
 	if nodeerror.Code(err) == "ENOENT" {
 		return gone, mark{}, noHandle, nil
 	}
@@ -155,24 +158,27 @@ func (l *Lease) judge(c *contention) (verdict, mark, filesystem.Handle, error) {
 	}
 	stat, id, err := files.FstatIdentity(h)
 	if err == nil {
-		err = l.target.wrong(l.path, stat)
+		err = c.target.wrong(c.path, stat)
 	}
 	if err != nil {
 		return another, mark{}, h, err
 	}
 	found := markOf(stat, id)
 	c.seen = sight{there: true, renewed: nodetime.Milliseconds(stat.ModTime), pid: noteOf(stat)}
-	if l.engine.holderIsDead(l.directory, l.path, stat, id) {
+	if c.holderIsDead(stat, id) || c.expired(c.target.filetime(stat), found, now) {
 		return stale, found, h, nil
 	}
-	if !c.expired(l.target.filetime(stat), found, now) {
-		return another, found, h, nil
+	return another, found, h, nil
+}
+
+// doubts says whether a lock that was found stale by its age is to be looked at again
+// before it is taken over. It is noted.
+func (c *contention) doubts(found mark) bool {
+	if c.options.Doubt <= 0 || c.dead || found.same(c.doubt) {
+		return false
 	}
-	if l.options.Doubt > 0 && !found.same(c.doubt) {
-		c.doubt = found
-		return another, found, h, nil
-	}
-	return stale, found, h, nil
+	c.doubt = found
+	return true
 }
 
 // expired says whether a lock is stale by its file time (L7, P6): whether it is older than
@@ -185,13 +191,15 @@ func (c *contention) expired(filetime time.Time, found mark, now time.Time) bool
 		return false
 	}
 	age := nodetime.Duration(now.UnixMilli() - nodetime.Milliseconds(filetime))
-	if age >= -threshold {
-		return age > threshold && age-threshold > grain(filetime)
+	limit := threshold + grain(filetime)
+	if age < -threshold {
+		if !found.same(c.ahead) {
+			c.ahead, c.aheadSince = found, now
+		}
+		age, limit = now.Sub(c.aheadSince), threshold
 	}
-	if !found.same(c.ahead) {
-		c.ahead, c.aheadSince = found, now
-	}
-	return now.Sub(c.aheadSince) > threshold
+	c.staleIn = limit - age + time.Millisecond
+	return age > limit
 }
 
 func (l *Lease) claim(guarded bool) *claim {

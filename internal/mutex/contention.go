@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-c461eb89/nodelock/compat/nodeerror"
 	"github.com/seed-c461eb89/nodelock/internal/lease"
+	"github.com/seed-c461eb89/nodelock/internal/watch"
 )
 
 // A contention is one call that takes the lock, and waits for it if it may.
@@ -35,6 +36,16 @@ type contention struct {
 	inProcess bool
 	// failing is for how long every attempt has failed.
 	failing time.Duration
+
+	// kernel says that the lock is on a filesystem that is known to be this kernel's, and
+	// dead that the holder of the lock that was seen last is.
+	kernel, dead bool
+	// staleIn is when that lock is stale, if it is not renewed; 0: it does not become so.
+	staleIn time.Duration
+	// hasty counts the attempts since the last pause.
+	hasty int
+	// unwatched is why the lock cannot be watched.
+	unwatched error
 }
 
 // A sight is what was seen of a lock.
@@ -177,9 +188,81 @@ func (c *contention) failed(err error) error {
 }
 
 // awaitChange waits until it is worth while to try again: nil. An error means that ctx
-// has ended. This is the place for being woken when the lock is removed.
+// has ended.
+//
+// First the watch is set, and then the lock is looked at once more: what happens to it
+// before the look is seen, and what happens after it fires the watch. The system does not
+// tell of everything, such as the end of a process. So there is a look from time to time.
 func (c *contention) awaitChange(ctx context.Context) error {
+	// If every look says that the lock is to be had, and no attempt gets it, there is a pause
+	// all the same.
+	if c.hasty++; c.hasty > rounds || !c.watches() {
+		return c.pause(ctx)
+	}
+	for {
+		w, err := c.engine.watcher.Watch(c.path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil
+		case err != nil:
+			c.unwatched = err
+			return c.pause(ctx)
+		}
+		held, err := c.sleep(ctx, w)
+		w.Close()
+		if err != nil || !held {
+			return err
+		}
+	}
+}
+
+// errNoEvents says why a lock on such a filesystem is not watched.
+var errNoEvents = errors.New("mutex: the filesystem is not known to tell of all changes")
+
+// watches says whether the lock is to be watched, and can be as far as is known.
+func (c *contention) watches() bool {
+	if c.options.NoWatch {
+		return false
+	}
+	if !c.kernel && c.unwatched == nil {
+		c.unwatched = errNoEvents
+	}
+	return c.unwatched == nil
+}
+
+// pause waits for as long as it takes until the next attempt if nothing is watched.
+func (c *contention) pause(ctx context.Context) error {
+	c.hasty = 0
 	return lease.Wait(ctx, c.engine.clock, c.engine.jitter(c.options.Poll))
+}
+
+// sleep waits until w fires, and reports whether the lock is held still.
+func (c *contention) sleep(ctx context.Context, w watch.Watch) (held bool, err error) {
+	for c.held() {
+		nap := c.engine.jitter(c.options.SlowPoll)
+		if c.staleIn > 0 {
+			nap = min(nap, c.staleIn)
+		}
+		fired, err := w.Await(ctx, nap)
+		if err != nil {
+			return false, lease.WaitEnded{Cause: err}
+		}
+		c.hasty = 0
+		if fired {
+			return c.held(), nil
+		}
+	}
+	return false, nil
+}
+
+// held reports whether the lock is not to be had now. If that cannot be seen, an attempt
+// is to tell why.
+func (c *contention) held() bool {
+	verdict, _, pin, err := c.judge()
+	if pin != noHandle {
+		_ = c.engine.filesystem.Close(pin)
+	}
+	return err == nil && verdict == another
 }
 
 // jitter varies a pause by a quarter either way.

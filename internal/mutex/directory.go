@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 
@@ -140,10 +141,12 @@ func split(path string) (directory, name string) {
 	return directory, name
 }
 
-// The guard is busy for some microseconds at a time, unless its holder is stopped. So
-// the pauses between attempts to get it start short, double, and stay at the longest,
+// The guard is busy for some microseconds at a time, unless its holder is stopped. So it is
+// tried a number of times without a pause, since the shortest that there is lasts longer.
+// Then the pauses between attempts to get it start short, double, and stay at the longest,
 // which is shorter for the holder of the lock than for a contender: it comes first.
 const (
+	spins               = 50
 	shortestPause       = time.Millisecond
 	longestPause        = 32 * time.Millisecond
 	longestPauseOfOwner = 4 * time.Millisecond
@@ -176,6 +179,12 @@ func (e *Engine) guard(ctx context.Context, d *directory, patience time.Duration
 	longest := longestPauseOfOwner
 	if busy == nil {
 		longest = longestPause
+	}
+	for range e.Spins {
+		if s, ok := e.tryGuard(d); ok {
+			return s, nil
+		}
+		runtime.Gosched()
 	}
 	var waited time.Duration
 	for pause := shortestPause; ; pause = min(2*pause, longest) {

@@ -54,7 +54,7 @@ func (f fault) String() string {
 
 // faultOptions have heartbeats that fall on no other event.
 var faultOptions = Options{
-	Stale: 2 * time.Second, Update: 450 * time.Millisecond, Poll: 100 * time.Millisecond, Wait: 20 * time.Second,
+	Stale: 2 * time.Second, Update: 450 * time.Millisecond, Poll: 100 * time.Millisecond, SlowPoll: time.Second, Wait: 20 * time.Second,
 	Doubt: 50 * time.Millisecond, Settle: 5 * time.Millisecond,
 }
 
@@ -123,6 +123,9 @@ type faulty struct {
 func (w *faulty) fail(c *sim.Call) *sim.Answer {
 	if w.mended.Load() {
 		return nil
+	}
+	if c.Op == sim.Await || c.Op == sim.Unwatch {
+		return nil // which cannot fail
 	}
 	n := len(w.calls)
 	w.calls = append(w.calls, *c)

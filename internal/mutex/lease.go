@@ -30,6 +30,7 @@ type Lease struct {
 	directory                *directory
 	pin                      filesystem.Handle
 	reclaimed                bool
+	unwatched                error
 	guarded                  atomic.Bool
 
 	// The following belong to the heartbeat and the release, of which one at a time is busy.
@@ -73,6 +74,10 @@ func (l *Lease) Reclaimed() bool { return l.reclaimed }
 // Guarded reports whether the last attempt, heartbeat or release was guarded against every
 // process of this machine.
 func (l *Lease) Guarded() bool { return l.guarded.Load() }
+
+// WatchError returns why the call that took the lock could not watch the one that was in
+// its way, and polled; nil if it could, or did not have to.
+func (l *Lease) WatchError() error { return l.unwatched }
 
 func (l *Lease) setGuarded(s section) {
 	l.guarded.Store(s.everywhere)

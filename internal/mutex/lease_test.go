@@ -10,6 +10,7 @@ import (
 	"github.com/seed-c461eb89/nodelock/internal/clock"
 	"github.com/seed-c461eb89/nodelock/internal/exithook"
 	"github.com/seed-c461eb89/nodelock/internal/sim"
+	"github.com/seed-c461eb89/nodelock/internal/watch"
 )
 
 // sections is a registry that counts what is begun and ended, and stops calls that come
@@ -55,7 +56,7 @@ func TestSections(t *testing.T) {
 			}
 			return nil
 		})
-		e := New(files, clock.System{}, registry)
+		e := New(files, clock.System{}, registry, watch.None{})
 		l, err := e.Mutex(target, quick).TryLock(t.Context())
 		must(t, err)
 		files.before = nil
@@ -76,7 +77,7 @@ func TestSections(t *testing.T) {
 func TestStoppedByACleanUp(t *testing.T) {
 	each(t, func(t *testing.T, target Target, path string, _ func() error) {
 		registry := &sections{stopped: make(chan struct{})}
-		e := New(interpose(nil), clock.System{}, registry)
+		e := New(interpose(nil), clock.System{}, registry, watch.None{})
 		l, err := e.Mutex(target, quick).TryLock(t.Context())
 		must(t, err)
 		registry.closed = true

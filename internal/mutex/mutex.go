@@ -62,6 +62,7 @@ import (
 	"github.com/seed-c461eb89/nodelock/internal/filesystem"
 	"github.com/seed-c461eb89/nodelock/internal/lease"
 	"github.com/seed-c461eb89/nodelock/internal/nodetime"
+	"github.com/seed-c461eb89/nodelock/internal/watch"
 )
 
 // A Filesystem has the calls that the engine makes. filesystem.OS says what each is to
@@ -99,11 +100,14 @@ type Engine struct {
 	filesystem Filesystem
 	clock      clock.Clock
 	registry   exithook.Registry
+	watcher    watch.Watcher
 
 	// Random returns a number from 0 to 1, for the jitter of pauses.
 	Random func() float64
 	// Pid is the number of the process.
 	Pid int
+	// Spins is how often a guard that is busy is tried again at once, before there is a pause.
+	Spins int
 
 	mutex sync.Mutex
 	// directories are those that locks of this process are in, by what they are.
@@ -114,9 +118,10 @@ type Engine struct {
 }
 
 // New returns an engine that holds no lock.
-func New(files Filesystem, c clock.Clock, registry exithook.Registry) *Engine {
+func New(files Filesystem, c clock.Clock, registry exithook.Registry, watcher watch.Watcher) *Engine {
 	return &Engine{
-		filesystem: files, clock: c, registry: registry, Random: rand.Float64, Pid: os.Getpid(),
+		filesystem: files, clock: c, registry: registry, watcher: watcher,
+		Random: rand.Float64, Pid: os.Getpid(), Spins: spins,
 		directories: map[filesystem.Identity]*directory{}, held: map[*Lease]struct{}{},
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/seed-c461eb89/nodelock/internal/clock"
 	"github.com/seed-c461eb89/nodelock/internal/exithook"
 	"github.com/seed-c461eb89/nodelock/internal/filesystem"
+	"github.com/seed-c461eb89/nodelock/internal/watch"
 )
 
 // participant returns an engine, which is what a process has. Calls that replace those
@@ -24,7 +25,7 @@ func participant(files Filesystem) *Engine {
 	if files == nil {
 		files = filesystem.OS{}
 	}
-	return New(files, clock.System{}, exithook.None{})
+	return New(files, clock.System{}, exithook.None{}, watch.None{})
 }
 
 var quick = Options{Stale: 2 * time.Second, Update: 50 * time.Millisecond, Poll: 2 * time.Millisecond}

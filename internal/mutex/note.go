@@ -59,23 +59,25 @@ func (e *Engine) stamp(h filesystem.Handle, path string, now int64, flocked bool
 	return e.filesystem.Futimes(h, path, atime, mtime)
 }
 
-// holderIsDead reports whether the holder of the lock at path, which was found as stat and
-// id, is known to be dead. It needs a handle of its own: the one that the lock was looked
+// holderIsDead reports whether the holder of the lock, which was found as stat and id, is known to be dead. It needs a handle of its own: the one that the lock was looked
 // at by is not open for reading.
-func (e *Engine) holderIsDead(d *directory, path string, stat filesystem.Stat, id filesystem.Identity) bool {
-	if d.reach != filesystem.ReachKernel || noteOf(stat) == 0 {
+func (c *contention) holderIsDead(stat filesystem.Stat, id filesystem.Identity) bool {
+	files := c.engine.filesystem
+	c.dead = false
+	if !c.kernel || noteOf(stat) == 0 {
 		return false
 	}
-	h, err := e.filesystem.PinForFlock(path)
+	h, err := files.PinForFlock(c.path)
 	if err != nil {
 		return false
 	}
-	defer e.filesystem.Close(h)
+	defer files.Close(h)
 	// Another lock may be at the path by now.
-	if _, found, err := e.filesystem.FstatIdentity(h); err != nil || found != id {
+	if _, found, err := files.FstatIdentity(h); err != nil || found != id {
 		return false
 	}
-	return e.filesystem.TryFlock(h) == nil
+	c.dead = files.TryFlock(h) == nil
+	return c.dead
 }
 
 // grain returns how exact a file time is, going by what it shows: a filesystem of whole

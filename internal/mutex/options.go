@@ -16,8 +16,11 @@ type Options struct {
 	Stale time.Duration
 	// Update is the time between two heartbeats.
 	Update time.Duration
-	// Poll is the time between two attempts, which varies by a quarter.
-	Poll time.Duration
+	// Poll is the time between two looks at a lock that is not watched, and SlowPoll between
+	// two at one that is. Both vary by a quarter.
+	Poll, SlowPoll time.Duration
+	// NoWatch says that no lock is to be watched.
+	NoWatch bool
 	// Wait bounds how long Lock waits; 0: only the context does.
 	Wait time.Duration
 	// Doubt is how long a lock that looks stale is watched before it is taken over; 0: not at
@@ -33,6 +36,7 @@ type Options struct {
 const (
 	defaultUpdate = 5 * time.Second
 	defaultPoll   = 100 * time.Millisecond
+	slowPoll      = time.Second
 	doubt         = 50 * time.Millisecond
 	// settle is enough for a Node program that judged the same stale lock to have acted.
 	settle = 5 * time.Millisecond
@@ -48,6 +52,7 @@ type LockfileOptions struct {
 	// the mtime. 0 is the one that ByCtime tells, which is asked each time.
 	Filetime uint8
 	ByCtime  func() bool
+	NoWatch  bool
 }
 
 // LockfileMutex returns a mutex that locks with the file path.
@@ -60,7 +65,9 @@ func (e *Engine) LockfileMutex(path string, o LockfileOptions) *Mutex {
 	if o.Filetime != 0 {
 		byCtime = func() bool { return o.Filetime == 1 }
 	}
-	m := e.Mutex(Lockfile(path, byCtime), Options{Stale: o.Stale, Update: update, Poll: o.Poll, Wait: o.Wait})
+	m := e.Mutex(Lockfile(path, byCtime), Options{
+		Stale: o.Stale, Update: update, Poll: o.Poll, Wait: o.Wait, NoWatch: o.NoWatch,
+	})
 	if o.Filetime > 2 {
 		m.err = nodetime.OutOfRange("Filetime", "Ctime or Mtime", o.Filetime)
 	}
@@ -73,13 +80,14 @@ type ProperLockfileOptions struct {
 	Stale, Update, Poll, Wait time.Duration
 	NoRealpath                bool
 	LockfilePath              string
+	NoWatch                   bool
 }
 
 // ProperLockfileMutex returns a mutex that locks a file.
 func (e *Engine) ProperLockfileMutex(file string, o ProperLockfileOptions) *Mutex {
 	stale := properlock.Stale(o.Stale)
 	m := e.Mutex(ProperLockfile(file, o.LockfilePath, o.NoRealpath), Options{
-		Stale: stale, Update: properlock.Update(o.Update, stale), Poll: o.Poll, Wait: o.Wait,
+		Stale: stale, Update: properlock.Update(o.Update, stale), Poll: o.Poll, Wait: o.Wait, NoWatch: o.NoWatch,
 	})
 	paths := [][2]string{{"file", file}}
 	if o.LockfilePath != "" {
@@ -92,6 +100,7 @@ func (e *Engine) ProperLockfileMutex(file string, o ProperLockfileOptions) *Mute
 // given, and the paths. What is wrong is the error of every attempt to take the lock.
 func (m *Mutex) complete(stale, update time.Duration, paths ...[2]string) *Mutex {
 	o := &m.options
+	o.SlowPoll = min(cmp.Or(o.Poll, slowPoll), slowPoll)
 	o.Poll = cmp.Or(o.Poll, defaultPoll)
 	o.Doubt, o.Settle = doubt, settle
 	for _, path := range paths {

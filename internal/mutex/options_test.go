@@ -32,7 +32,10 @@ func TestOptions(t *testing.T) {
 		{proper(ProperLockfileOptions{Update: time.Millisecond}), 10 * time.Second, time.Second, 100 * time.Millisecond, 0},
 		{proper(ProperLockfileOptions{Stale: longest, Update: longest, Poll: longest, Wait: longest}), maxOption, maxOption, maxOption, maxOption},
 	} {
-		want := Options{Stale: row.stale, Update: row.update, Poll: row.poll, Wait: row.wait, Doubt: doubt, Settle: settle}
+		want := Options{
+			Stale: row.stale, Update: row.update, Poll: row.poll, SlowPoll: time.Second, Wait: row.wait,
+			Doubt: doubt, Settle: settle,
+		}
 		if row.got != want {
 			t.Errorf("%+v; want %+v", row.got, want)
 		}

@@ -23,6 +23,7 @@ import (
 	"github.com/seed-c461eb89/nodelock/internal/exithook"
 	"github.com/seed-c461eb89/nodelock/internal/filesystem"
 	"github.com/seed-c461eb89/nodelock/internal/sim"
+	"github.com/seed-c461eb89/nodelock/internal/watch"
 )
 
 const (
@@ -54,7 +55,7 @@ func child(protocol, path string) {
 		}
 	}
 	files := interpose(nil)
-	e := New(files, clock.System{}, &exithook.Process)
+	e := New(files, clock.System{}, &exithook.Process, &watch.Process)
 	o := inChild
 	if stale, err := time.ParseDuration(os.Getenv(staleEnvironment)); err == nil {
 		o.Stale = stale
@@ -426,7 +427,7 @@ func TestKilledAnywhere(t *testing.T) {
 				if _, err := os.Lstat(path); err == nil {
 					age(t, path, time.Hour)
 				}
-				e := New(filesystem.OS{}, clock.System{}, exithook.None{})
+				e := New(filesystem.OS{}, clock.System{}, exithook.None{}, &watch.Process)
 				// By mtime in both, since a file's ctime cannot be set back.
 				l, err := e.Mutex(p.target(path), quick).TryLock(t.Context())
 				must(t, err)

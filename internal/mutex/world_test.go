@@ -29,6 +29,8 @@ type world struct {
 
 	mutex sync.Mutex
 	tree  *sim.Tree
+	// changed is closed by the next call.
+	changed chan struct{}
 }
 
 // The participants.
@@ -50,7 +52,7 @@ func inWorld(t *testing.T, f func(w *world)) {
 
 func newWorld(t *testing.T, proper bool) *world {
 	time.Sleep(1234567 * time.Microsecond) // a time that is no whole second
-	w := &world{t: t, proper: proper, tree: sim.New("", 1, time.Now().UnixNano())}
+	w := &world{t: t, proper: proper, changed: make(chan struct{}), tree: sim.New("", 1, time.Now().UnixNano())}
 	w.tree.Reach = filesystem.ReachKernel
 	w.target = Lockfile("/x.lock", func() bool { return true })
 	if proper {
@@ -85,19 +87,45 @@ func (w *world) do(actor uint8, c sim.Call) sim.Answer {
 			return *a
 		}
 	}
+	if c.Op == sim.Await {
+		w.await(actor, &c)
+	}
 	return w.perform(actor, &c)
+}
+
+// await waits for a watch.
+func (w *world) await(actor uint8, c *sim.Call) {
+	over := time.After(time.Duration(c.N))
+	for {
+		w.mutex.Lock()
+		fired, changed := w.tree.Fired(actor, c.Handle), w.changed
+		w.mutex.Unlock()
+		if fired {
+			return
+		}
+		select {
+		case <-changed:
+		case <-over:
+			return
+		case <-c.With.(context.Context).Done():
+			return
+		}
+	}
 }
 
 func (w *world) perform(actor uint8, c *sim.Call) sim.Answer {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	w.tree.Now, w.tree.Actor = time.Now().Add(-w.ahead).UnixNano(), actor
+	close(w.changed)
+	w.changed = make(chan struct{})
 	return w.tree.Perform(c)
 }
 
 // engine returns a participant.
 func (w *world) engine(actor uint8) *Engine {
-	e := New(sim.System{Do: func(c sim.Call) sim.Answer { return w.do(actor, c) }}, clock.System{}, exithook.None{})
+	s := sim.System{Do: func(c sim.Call) sim.Answer { return w.do(actor, c) }}
+	e := New(s, clock.System{}, exithook.None{}, s)
 	e.Pid, e.Random = int(actor), func() float64 { return 0.5 }
 	return e
 }

@@ -61,6 +61,9 @@ func (l *Lease) Reclaimed() bool { return l.reclaimed }
 // Guarded reports false: the protocol knows no guard.
 func (l *Lease) Guarded() bool { return false }
 
+// WatchError returns nil: the protocol polls.
+func (l *Lease) WatchError() error { return nil }
+
 // NodeRelease is Node's release function (P14, P15). It removes its own directory, but
 // ends what is held for the file by now, be it another lock (P2): that one is not renewed
 // any more, and its directory stays. Of a lock that was released before it spares the
