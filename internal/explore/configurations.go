@@ -147,13 +147,25 @@ type protocol struct {
 	name          string
 	configuration func(string, ...Participant) Config
 	target        mutex.Target
-	// node are the mirrors.
-	node []Participant
+	// node are the mirrors, and stopped has what each violates if it may be stopped.
+	node    []Participant
+	stopped [][]Invariant
 }
 
 var protocols = []protocol{
-	{"lockfile", files, mutex.Lockfile(lockPath, func() bool { return true }), []Participant{async, sync}},
-	{"proper", directories, mutex.ProperLockfile(target, "", true), []Participant{proper4, proper1}},
+	{
+		"lockfile", files, mutex.Lockfile(lockPath, func() bool { return true }),
+		[]Participant{async, sync},
+		[][]Invariant{{NoFalseOwner, ReleaseSparesOthers}, {NoFalseOwner, ReleaseSparesOthers}},
+	},
+	{
+		"proper", directories, mutex.ProperLockfile(target, "", true),
+		[]Participant{proper4, proper1},
+		[][]Invariant{
+			{LiveLocksAreSafe, NoFalseOwner, ReleaseSparesOthers, NothingStranded},
+			{NoFalseOwner, ReleaseSparesOthers, NothingStranded},
+		},
+	},
 }
 
 // lock is a Mutex that waits for the lock, and try one that does not. Parts can be left
@@ -197,6 +209,7 @@ func (p *protocol) mutexes(long bool) []Config {
 			p.configuration(name+"6-random", lock, lock, try, try, lock.later(), try.later()).stale().stops(2, 2).random(50_000),
 		)
 	}
+	list = append(list, p.watches(long)...)
 	for i := range list {
 		list[i].Next = lock
 		list[i].Large = len(list[i].Participants) > 2 || list[i].Participants[1].Kind == lock.Kind
@@ -206,6 +219,25 @@ func (p *protocol) mutexes(long bool) []Config {
 	c := p.configuration(name+"2-forever", never, never).stops(2, 0)
 	c.Stale, c.Next = 10*staleTime, never
 	return append(list, c)
+}
+
+// watching is a Mutex that waits to be woken.
+func (p *protocol) watching(omit *lack) Participant {
+	return Participant{"Mutex" + without(omit) + " that watches", mutexLock(p.target, true, omit, watching())}
+}
+
+// watches are configurations of Mutexes that wait to be woken.
+func (p *protocol) watches(long bool) []Config {
+	w, name := p.watching(nil), p.name+"-mutex-"
+	list := []Config{
+		p.configuration(name+"2-watch", w, w).stops(1, 1),
+		p.configuration(name+"2-watch-stale", w, w).stale().stops(1, 1),
+		p.configuration(name+"3-watch", w, w, w),
+	}
+	if long {
+		list = append(list, p.configuration(name+"3-watch-crash", w, w, w).stops(1, 0))
+	}
+	return list
 }
 
 // parts are situations in which a Mutex needs its parts: with the part, there are fewer
@@ -228,15 +260,18 @@ func (p *protocol) parts() []struct {
 		{claim, func(name string, omit *lack) Config {
 			return p.configuration(name, p.try(omit), p.node[0]).stale()
 		}},
+		{secondLook, func(name string, omit *lack) Config {
+			return p.configuration(name, p.lock(nil), p.watching(omit)).stops(0, 1)
+		}},
 	}
 }
 
 // incomplete are Mutexes that lack a part, and what that leads to at the least.
 func (p *protocol) incomplete() []Config {
-	expect := []Invariant{SingleWinner, ReleaseSparesOthers, SingleWinner}
+	expect := []Invariant{SingleWinner, ReleaseSparesOthers, SingleWinner, NoSleepOnFree}
 	var list []Config
 	for i, part := range p.parts() {
-		name := p.name + "-mutex-no-" + []string{"guard", "identity", "claim"}[i]
+		name := p.name + "-mutex-no-" + strings.ReplaceAll(part.part.name, " ", "-")
 		c := part.situation(name, part.part).expect(expect[i])
 		c.More = true
 		c.Large = len(c.Participants) > 2
@@ -259,6 +294,13 @@ func (p *protocol) withNode() []Config {
 
 		// One is killed at any point, and the lock is not old.
 		c = p.configuration(fmt.Sprintf("%s-mutex-node-%d-crash", p.name, i+1), p.lock(nil), p.try(nil), node).stops(1, 0)
+		c.Next = p.lock(nil)
+		list = append(list, c)
+
+		// Whoever watches is woken by the other's calls, too. A stopped Node does what it does
+		// without a Mutex.
+		c = p.configuration(fmt.Sprintf("%s-mutex-node-%d-watch", p.name, i+1), p.watching(nil), node).stops(1, 1).
+			expect(p.stopped[i]...)
 		c.Next = p.lock(nil)
 		list = append(list, c)
 	}

@@ -32,6 +32,7 @@ var (
 	identity    = &lack{"identity check", sim.WithoutIdentity}
 	note        = &lack{"note", sim.WithoutNote}
 	claim       = &lack{"claim", sim.WithoutClaim}
+	secondLook  = &lack{"second look", sim.WithoutSecondLook}
 	plainRename = &lack{"plain rename", func(do sim.Do) sim.Do { return sim.Refuse(do, "EINVAL", sim.RenameNoReplace) }}
 )
 
@@ -39,6 +40,14 @@ var (
 func doubting() mutex.Options {
 	o := mutexOptions
 	o.Doubt = staleTime / 4
+	return o
+}
+
+// watching has a Mutex be woken by what happens to the lock. A look from time to time would
+// hide a wake-up that is lost: there is none within a schedule.
+func watching() mutex.Options {
+	o := mutexOptions
+	o.NoWatch, o.SlowPoll = false, 100*staleTime
 	return o
 }
 

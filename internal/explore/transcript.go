@@ -89,9 +89,11 @@ func describe(c *sim.Call, a *sim.Answer, now int64) string {
 	case 2:
 		b.WriteString(" " + shown(c.Path) + " -> " + shown(c.Dest))
 	case 1:
-		b.WriteString(" " + shown(c.Path))
+		if c.Path != "" {
+			b.WriteString(" " + shown(c.Path))
+		}
 	}
-	if c.Op.OnHandle() {
+	if c.Op.OnHandle() || c.Op == sim.Watch && c.Path == "" {
 		fmt.Fprintf(&b, " #%d", c.Handle)
 	}
 	switch c.Op {

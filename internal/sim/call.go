@@ -231,12 +231,10 @@ var rows = [Ops]row{
 		return Answer{N: int64(system.Reach(c.Handle))}
 	}},
 	TryFlock: {name: "flock", handle: true, tree: (*Tree).flock, real: onHandle(system.TryFlock)},
-	Watch: {name: "watch", paths: 1, opens: true, tree: func(t *Tree, c *Call) Answer {
-		return t.open(c.Path, watching|pinned)
-	}},
-	Await:   {name: "await", handle: true, tree: (*Tree).await},
-	Unwatch: {name: "unwatch", handle: true, tree: (*Tree).close},
-	Funlock: {name: "funlock", node: "flock", handle: true, tree: (*Tree).funlock, real: onHandle(system.Funlock)},
+	Watch:    {name: "watch", paths: 1, opens: true, tree: (*Tree).watch},
+	Await:    {name: "await", handle: true, tree: (*Tree).await},
+	Unwatch:  {name: "unwatch", handle: true, tree: (*Tree).close},
+	Funlock:  {name: "funlock", node: "flock", handle: true, tree: (*Tree).funlock, real: onHandle(system.Funlock)},
 }
 
 // What follows makes of this computer's calls what answers them.

@@ -54,25 +54,18 @@ func WithoutIdentity(do Do) Do {
 	}
 }
 
-// WithoutSecondLook sets a watch only when it is to be awaited, so that what happened
-// between the last look and that is missed.
+// WithoutSecondLook has watches that begin when they are first awaited, though what they watch
+// is settled before, as in a kernel: a look that comes between does not help. So it is as
+// if there were none.
 func WithoutSecondLook(do Do) Do {
-	path, late := "", Root // which is no watch
+	begun := true
 	return func(c Call) Answer {
-		switch c.Op {
-		case Watch:
-			path = c.Path
-			return Answer{Handle: Root}
-		case Await:
-			if late == Root {
-				late = do(Call{Op: Watch, Path: path}).Handle
-			}
-			c.Handle = late
-		case Unwatch:
-			if late == Root {
-				return Answer{}
-			}
-			c.Handle, late = late, Root
+		switch {
+		case c.Op == Watch:
+			begun = false
+		case c.Op == Await && !begun:
+			begun = true
+			do(Call{Op: Watch, Handle: c.Handle})
 		}
 		return do(c)
 	}

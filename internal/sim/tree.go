@@ -453,7 +453,20 @@ func (t *Tree) Fired(actor uint8, h filesystem.Handle) bool {
 func (t *Tree) Fires(actor uint8, h filesystem.Handle) bool {
 	t.Actor = actor
 	o := t.Open(h)
-	return o != nil && (o.Fired || t.Nodes[o.Node].Nlink == 0)
+	return o != nil && (o.Fired || o.Node != None && t.Nodes[o.Node].Nlink == 0)
+}
+
+// watch begins to watch what is at a path, or begins anew by a handle.
+func (t *Tree) watch(c *Call) Answer {
+	if c.Path != "" {
+		return t.open(c.Path, watching|pinned)
+	}
+	o := t.Open(c.Handle)
+	if o == nil {
+		return Answer{Code: "EBADF"}
+	}
+	o.Fired = false
+	return Answer{}
 }
 
 // Guards reports whether the actor has the kernel lock on the root directory by the handle
