@@ -5,7 +5,9 @@ package watch
 import (
 	"context"
 	"errors"
+	"maps"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -47,7 +49,8 @@ type session struct {
 	idle  *time.Timer
 	// paths has the watches of each path that is watched.
 	paths map[string]map[*watch]struct{}
-	// spent are paths whose watches have fired, which fsnotify watches still.
+	// spent are paths whose watches have fired, which fsnotify may watch still. None of them
+	// is in paths.
 	spent map[string]struct{}
 }
 
@@ -78,7 +81,14 @@ func (n *Notifier) Watch(path string) (Watch, error) {
 		s.paths[path] = map[*watch]struct{}{}
 	}
 	s.paths[path][w] = struct{}{}
+	// It may have been spent since it was forgotten. If it stayed so, the next call would
+	// have fsnotify forget what is watched from now on.
+	_, again := s.spent[path]
+	delete(s.spent, path)
 	n.mutex.Unlock()
+	if again {
+		_ = s.notify.Remove(path)
+	}
 	if first {
 		if err := s.notify.Add(path); err != nil {
 			n.mutex.Lock()
@@ -185,12 +195,10 @@ func (s *session) fire(path string) {
 func (s *session) forgetSpent() {
 	n := s.owner
 	n.mutex.Lock()
-	spent := s.spent
-	if len(spent) > 0 {
-		s.spent = map[string]struct{}{}
-	}
+	spent := slices.Collect(maps.Keys(s.spent))
+	clear(s.spent)
 	n.mutex.Unlock()
-	for path := range spent {
+	for _, path := range spent {
 		_ = s.notify.Remove(path)
 	}
 }
