@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"time"
 
@@ -142,11 +141,11 @@ func split(path string) (directory, name string) {
 }
 
 // The guard is busy for some microseconds at a time, unless its holder is stopped. So it is
-// tried a number of times without a pause, since the shortest that there is lasts longer.
-// Then the pauses between attempts to get it start short, double, and stay at the longest,
-// which is shorter for the holder of the lock than for a contender: it comes first.
+// tried again at once a number of times, and others may run in between. Then the pauses
+// between attempts to get it start short, double, and stay at the longest, which is shorter
+// for the holder of the lock than for a contender: it comes first.
 const (
-	spins               = 50
+	spins               = 20
 	shortestPause       = time.Millisecond
 	longestPause        = 32 * time.Millisecond
 	longestPauseOfOwner = 4 * time.Millisecond
@@ -184,7 +183,7 @@ func (e *Engine) guard(ctx context.Context, d *directory, patience time.Duration
 		if s, ok := e.tryGuard(d); ok {
 			return s, nil
 		}
-		runtime.Gosched()
+		yield()
 	}
 	var waited time.Duration
 	for pause := shortestPause; ; pause = min(2*pause, longest) {
