@@ -212,7 +212,7 @@ func (p *protocol) mutexes(long bool) []Config {
 	list = append(list, p.watches(long)...)
 	for i := range list {
 		list[i].Next = lock
-		list[i].Large = len(list[i].Participants) > 2 || list[i].Participants[1].Kind == lock.Kind
+		list[i].Large = len(list[i].Participants) > 2 || list[i].Participants[1].Kind == lock.Kind || list[i].Participants[1].Kind == p.watching(nil).Kind
 	}
 	// Nobody takes a lock over but from the dead, and the next one gets it all the same.
 	never := Participant{"Mutex, stale 0", mutexLock(p.target, true, nil, forever())}
