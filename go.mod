@@ -7,3 +7,8 @@ require (
 	github.com/google/go-cmp v0.7.0
 	golang.org/x/sys v0.46.0
 )
+
+require (
+	github.com/rogpeppe/go-internal v1.14.1
+	golang.org/x/tools v0.26.0 // indirect
+)
