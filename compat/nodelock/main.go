@@ -1,8 +1,8 @@
 // Nodelock takes, and looks at, the locks that Node programs use, for shell scripts and
 // people at a terminal.
 //
-// Limits: nothing here removes another's lock. Status judges by the age of a lock, by this
-// machine's clock, and cannot tell a holder that is slow from one that is dead.
+// Limits: no command removes a lock that is held. Break and status judge by the age of a lock, by this machine's
+// clock, and cannot tell a holder that is slow from one that is dead.
 //
 // "nodelock help" lists the commands, and "nodelock help run" describes one.
 package main
@@ -32,6 +32,7 @@ Usage:
 The commands are:
 
 	run         hold a lock while a command runs
+	break       remove a lock that is stale
 	status      show whether a lock is free, held or stale
 
 Use "nodelock help <command>" for more about a command, and "nodelock help protocols"
@@ -45,7 +46,7 @@ const protocols = `The protocols, for -protocol:
 	lockdir     PALEE lock directories: PATH is the lock, and ends in .lockdir
 `
 
-var topics = map[string]string{"run": runHelp, "status": statusHelp, "protocols": protocols}
+var topics = map[string]string{"break": breakHelp, "run": runHelp, "status": statusHelp, "protocols": protocols}
 
 func main() { os.Exit(command(os.Args[1:])) }
 
@@ -57,6 +58,8 @@ func command(args []string) int {
 	switch name := args[0]; name {
 	case "run":
 		return run(args[1:])
+	case "break":
+		return breakLock(args[1:])
 	case "status":
 		return status(args[1:])
 	case "help", "-h", "-help", "--help":

@@ -54,11 +54,12 @@ const (
 	exitNoCommand    = 127
 )
 
-// A lease is what run needs of the leases of all packages.
+// A lease is what the commands need of the leases of all packages.
 type lease interface {
 	Done() <-chan struct{}
 	Err() error
 	Path() string
+	Reclaimed() bool
 	Release() error
 }
 

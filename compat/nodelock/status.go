@@ -57,6 +57,8 @@ type finding struct {
 	Error    string     `json:"error,omitempty"`
 
 	exit int
+	// entries are what is in a lock directory besides records.
+	entries []string
 }
 
 func status(args []string) int {
@@ -181,7 +183,7 @@ func inspect(path, protocol string, stale time.Duration) finding {
 		o.Heartbeat = max(stale/8, time.Millisecond) // it must be less, and is not looked at
 	}
 	s, err := lockdir.Inspect(path, o)
-	f := finding{Path: path, Lock: s.Path, Protocol: protocol}
+	f := finding{Path: path, Lock: s.Path, Protocol: protocol, entries: s.Others}
 	var shown lockdir.Record
 	for i, r := range s.Records {
 		if i == 0 || shown.Stale && !r.Stale {
