@@ -4,6 +4,8 @@
 //	conform observe FILE...    run scenarios on the Go engines and print what they do
 //	conform live [-node PATH] [-quick]
 //	                           contend with real Node processes on a real filesystem
+//	conform check [-quick] [-json] -- COMMAND...
+//	                           hold a participant in any language to the live checks
 //	conform explore [-long] [-transcripts] [NAME...]
 //	                           try every order of the calls of a few processes, and compare
 //	                           the violations with those that are known
@@ -31,6 +33,8 @@ const usage = `usage:
                              ("-" reads standard input)
   conform live [-node PATH] [-quick]
                              contend with real Node processes on a real filesystem
+  conform check [-quick] [-json] -- COMMAND...
+                             hold a participant in any language to the live checks
   conform explore [-long] [-transcripts] [NAME...]
                              try every order of the calls of a few processes, and compare
                              the violations with those that are known
@@ -53,7 +57,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		name, args = args[0], args[1:]
 	}
 	command, ok := map[string]func([]string, io.Reader, io.Writer, io.Writer) error{
-		"replay": replay, "observe": observe, "live": contend, "explore": exploreAll,
+		"replay": replay, "observe": observe, "live": contend, "check": check, "explore": exploreAll,
 		live.ParticipantCommand: participate,
 	}[name]
 	err := fmt.Errorf("%w: there is no command %q", errUsage, name)

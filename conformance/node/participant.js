@@ -142,7 +142,9 @@ async function chaos(c) {
 }
 
 const commands = {
-  async hello() { return { version: process.version }; },
+  async hello() {
+    return { version: process.version, protocol: 1, systems: Object.keys(packages) };
+  },
   async lock(c) {
     lost.delete(c.id);
     releases.set(c.id, await system(c.system).lock(c));

@@ -133,7 +133,7 @@ func (t *trial) kills(protocol string, kills int) string {
 // A chaosHolder is a participant that takes the lock again and again, with what it has
 // told and what has been done to it.
 type chaosHolder struct {
-	*participant
+	*process
 	mutex sync.Mutex
 	held  []interval
 	// since is when it took the lock that it has, or 0.
@@ -186,8 +186,8 @@ func (t *trial) chaos() string {
 	return fmt.Sprintf("held %d times, %d stops, %d kills, 0 overlaps", total, stops, kills)
 }
 
-func newChaosHolder(p *participant) *chaosHolder {
-	return &chaosHolder{participant: p, heard: make(chan struct{})}
+func newChaosHolder(p *process) *chaosHolder {
+	return &chaosHolder{process: p, heard: make(chan struct{})}
 }
 
 // kill kills it, and waits until all is heard.

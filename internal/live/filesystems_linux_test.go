@@ -207,7 +207,7 @@ func (t *trial) onFilesystem(system, holding, taking string, grain time.Duration
 		story = append(story, what+": ok")
 		return true
 	}
-	var holder, other *participant
+	var holder, other *process
 	var c command
 	if !tell("start", func() { holder, other = t.startTwo(holding, taking) }) ||
 		!tell(system, func() { c = t.target(system) }) {

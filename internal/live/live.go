@@ -73,6 +73,8 @@ type Harness struct {
 	packages string
 	node     string
 	self     string
+	// candidate is the command of a program that is judged.
+	candidate []string
 }
 
 // amount is how much there is of something: less when it has to be quick.
@@ -88,7 +90,7 @@ func amount[T int | time.Duration](l *Harness, full, quick T) T {
 type trial struct {
 	*Harness
 	scratch      string
-	participants []*participant
+	participants []*process
 }
 
 // New installs the packages, from the lock file, with npm.
@@ -143,7 +145,11 @@ const atOnce = 4
 
 // Run runs all checks.
 func (l *Harness) Run(progress io.Writer) []Outcome {
-	checks := slices.Concat(lockfileChecks(), properLockfileChecks(), mutexChecks(), lockdirChecks())
+	return l.runAll(progress, slices.Concat(
+		lockfileChecks("Go", "Node"), properLockfileChecks("Go", "Node"), mutexChecks(), lockdirChecks()))
+}
+
+func (l *Harness) runAll(progress io.Writer, checks []check) []Outcome {
 	var (
 		wait     sync.WaitGroup
 		limit    = make(chan struct{}, atOnce)
@@ -189,11 +195,14 @@ func (t *trial) nothingLeft() error {
 func (t *trial) path(name string) string { return filepath.Join(t.scratch, name) }
 
 // start starts a participant that is stopped at the end of the check.
-func (t *trial) start(side string) *participant {
+func (t *trial) start(side string) *process {
 	var cmd *exec.Cmd
-	if side == "Go" {
+	switch side {
+	case "Go":
 		cmd = exec.Command(t.self, ParticipantCommand)
-	} else {
+	case Candidate:
+		cmd = exec.Command(t.candidate[0], t.candidate[1:]...)
+	default:
 		cmd = exec.Command(t.node, "participant.js")
 		cmd.Dir = t.packages
 	}
@@ -205,15 +214,15 @@ func (t *trial) start(side string) *participant {
 }
 
 // startTwo starts a participant of each of two sides.
-func (t *trial) startTwo(first, second string) (a, b *participant) {
+func (t *trial) startTwo(first, second string) (a, b *process) {
 	return t.start(first), t.start(second)
 }
 
 // contention lets four processes of each side take one lock again and again.
-func (t *trial) contention(c command) string {
+func (t *trial) contention(first, second string, c command) string {
 	const processes = 4
 	for range processes {
-		t.startTwo("Go", "Node")
+		t.startTwo(first, second)
 	}
 	return t.contend(c, amount(t.Harness, 200, 25))
 }
@@ -246,7 +255,7 @@ func (t *trial) contend(c command, rounds int) string {
 }
 
 // expectLocked asks p whether a lock is held.
-func expectLocked(p *participant, c command, want bool) {
+func expectLocked(p *process, c command, want bool) {
 	for _, do := range []string{"check", "checkSync"} {
 		c.Do = do
 		if a := p.do(c); a.Locked != want {
@@ -256,7 +265,7 @@ func expectLocked(p *participant, c command, want bool) {
 }
 
 // expectRefused has p try to take a lock that is held.
-func expectRefused(p *participant, c command, code string) {
+func expectRefused(p *process, c command, code string) {
 	for _, do := range []string{"lock", "lockSync"} {
 		c.Do = do
 		if a := p.call(c); a.Error == nil || a.Error.Code != code {

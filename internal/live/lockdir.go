@@ -86,7 +86,7 @@ func (t *trial) lockdirObstructed(name string, obstruct func(path string) (resto
 		failf("it took %v", took)
 	}
 	var used [2]time.Duration
-	for i, p := range []*participant{idle, busy} {
+	for i, p := range []*process{idle, busy} {
 		p.stop()
 		used[i] = p.cmd.ProcessState.UserTime() + p.cmd.ProcessState.SystemTime()
 	}

@@ -9,12 +9,13 @@ import (
 )
 
 // lockfileChecks are the checks of the lockfile protocol.
-func lockfileChecks() []check {
+// One side of each is first, the other second, and then the other way round.
+func lockfileChecks(first, second string) []check {
 	const name = "lockfile"
-	checks := []check{{name, "4 Go and 4 Node processes on one lock", func(t *trial) string {
-		return t.contention(command{System: name, Path: t.path("a.lock"), Options: options{Wait: 100_000, PollPeriod: 1}})
+	checks := []check{{name, fmt.Sprintf("4 %s and 4 %s processes on one lock", first, second), func(t *trial) string {
+		return t.contention(first, second, command{System: name, Path: t.path("a.lock"), Options: options{Wait: 100_000, PollPeriod: 1}})
 	}}}
-	for _, sides := range [][2]string{{"Go", "Node"}, {"Node", "Go"}} {
+	for _, sides := range [][2]string{{first, second}, {second, first}} {
 		holder, other := sides[0], sides[1]
 		checks = append(checks,
 			check{name, fmt.Sprintf("%s sees and waits for %s's lock", other, holder), func(t *trial) string {

@@ -8,78 +8,35 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/seed-c461eb89/nodelock/compat/lockfile"
 	"github.com/seed-c461eb89/nodelock/compat/properlockfile"
+	"github.com/seed-c461eb89/nodelock/conformance/participant"
 )
 
-// A command tells a participant what to do, as a line of JSON. participant.js takes
-// the same commands.
-type command struct {
-	Do      string  `json:"do"`
-	System  string  `json:"system,omitempty"`
-	ID      string  `json:"id,omitempty"` // what the lock is called in later commands
-	Path    string  `json:"path,omitempty"`
-	Options options `json:"options,omitzero"`
-	Rounds  int     `json:"rounds,omitempty"`
-	// Paths are what a storm is about.
-	Paths   []string `json:"paths,omitempty"`
-	Guard   string   `json:"guard,omitempty"`
-	Counter string   `json:"counter,omitempty"`
-}
-
-// options are the packages' options, with durations in milliseconds.
-type options struct {
-	Wait       int64 `json:"wait,omitempty"`
-	PollPeriod int64 `json:"pollPeriod,omitempty"`
-	Stale      int64 `json:"stale,omitempty"`
-	Update     int64 `json:"update,omitempty"`
-	RetryWait  int64 `json:"retryWait,omitempty"`
-	Retries    int   `json:"retries,omitempty"`
-	// Schedule is the retries of proper-lockfile as an object.
-	Schedule schedule `json:"schedule,omitzero"`
-}
-
-type schedule struct {
-	Retries    int     `json:"retries"`
-	Factor     float64 `json:"factor"`
-	MinTimeout int64   `json:"minTimeout"`
-}
+type (
+	command  = participant.Command
+	options  = participant.Options
+	schedule = participant.Schedule
+	answer   = participant.Answer
+	failure  = participant.Failure
+)
 
 func milliseconds(ms int64) time.Duration { return time.Duration(ms) * time.Millisecond }
-
-// An answer is what came of a command.
-type answer struct {
-	Error    *failure `json:"error,omitempty"`
-	Locked   bool     `json:"locked,omitempty"`
-	Lost     *failure `json:"lost,omitempty"`
-	Overlaps int      `json:"overlaps,omitempty"`
-	// Won says which of the paths of a storm were locked.
-	Won []bool `json:"won,omitempty"`
-	// From and To are when a lock was held, in ns of a clock that all processes share.
-	From    int64  `json:"from,omitempty"`
-	To      int64  `json:"to,omitempty"`
-	Version string `json:"version,omitempty"`
-}
-
-type failure struct {
-	Code    string `json:"code"`
-	Message string `json:"message"`
-}
-
-func (f *failure) Error() string { return f.Message }
 
 // callLimit is far more than any command takes.
 const callLimit = 5 * time.Minute
 
-// A participant is a process that takes locks as it is told.
-type participant struct {
-	side    string // "Go" or "Node"
+// A process is a participant: it takes locks as it is told.
+type process struct {
+	side    string // "Go", "Node" or Candidate
 	cmd     *exec.Cmd
 	stdin   io.WriteCloser
 	answers chan answer
@@ -88,8 +45,8 @@ type participant struct {
 }
 
 // start runs a participant.
-func start(side string, cmd *exec.Cmd) *participant {
-	p := &participant{side: side, cmd: cmd, answers: make(chan answer), ended: make(chan struct{})}
+func start(side string, cmd *exec.Cmd) *process {
+	p := &process{side: side, cmd: cmd, answers: make(chan answer), ended: make(chan struct{})}
 	var err error
 	p.stdin, err = cmd.StdinPipe()
 	must(err)
@@ -106,7 +63,7 @@ func start(side string, cmd *exec.Cmd) *participant {
 		for lines.Scan() {
 			var a answer
 			if err := json.Unmarshal(lines.Bytes(), &a); err != nil {
-				a.Error = &failure{"EPROTOCOL", err.Error()}
+				a.Error = &failure{Code: participant.EPROTOCOL, Message: err.Error()}
 			}
 			p.answers <- a
 		}
@@ -116,7 +73,7 @@ func start(side string, cmd *exec.Cmd) *participant {
 }
 
 // send gives a command without waiting for the answer.
-func (p *participant) send(c command) {
+func (p *process) send(c command) {
 	line, err := json.Marshal(c)
 	must(err)
 	if _, err := p.stdin.Write(append(line, '\n')); err != nil {
@@ -125,7 +82,7 @@ func (p *participant) send(c command) {
 }
 
 // answer waits for the next answer, which may be that the command has failed.
-func (p *participant) answer() (a answer) {
+func (p *process) answer() (a answer) {
 	select {
 	case answered, ok := <-p.answers:
 		if !ok {
@@ -139,13 +96,13 @@ func (p *participant) answer() (a answer) {
 }
 
 // call gives a command and waits for the answer.
-func (p *participant) call(c command) answer {
+func (p *process) call(c command) answer {
 	p.send(c)
 	return p.answer()
 }
 
 // do is call for a command that has to succeed.
-func (p *participant) do(c command) answer {
+func (p *process) do(c command) answer {
 	a := p.call(c)
 	if a.Error != nil {
 		failf("%s: %s %s: %w", p.side, c.Do, c.Path, a.Error)
@@ -154,7 +111,7 @@ func (p *participant) do(c command) answer {
 }
 
 // wait waits for the process to end after it has been told or made to.
-func (p *participant) wait() {
+func (p *process) wait() {
 	for {
 		select {
 		case _, ok := <-p.answers:
@@ -169,7 +126,7 @@ func (p *participant) wait() {
 }
 
 // stop ends the process, however it is.
-func (p *participant) stop() {
+func (p *process) stop() {
 	_ = p.stdin.Close()
 	select {
 	case <-p.ended:
@@ -184,31 +141,25 @@ func (p *participant) stop() {
 // Serve obeys the commands of a harness until there are no more.
 func Serve(stdin io.Reader, stdout io.Writer) error {
 	defer cleanupOnSignals()()
-	lines := bufio.NewScanner(stdin)
+	defer cleanup()
 	held := map[string]lock{}
-	for lines.Scan() {
-		var c command
-		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
-			return err
-		}
+	return participant.Serve(stdin, stdout, func(c command) (answer, error) {
 		a, err := obey(c, held)
 		if err != nil {
-			a.Error = &failure{"", err.Error()}
-			var e *lockfile.Error
-			if errors.As(err, &e) {
-				a.Error.Code = e.Code
-			}
+			err = failureOf(err)
 		}
-		line, err := json.Marshal(a)
-		if err != nil {
-			return err
-		}
-		if _, err := stdout.Write(append(line, '\n')); err != nil {
-			return err
-		}
+		return a, err
+	})
+}
+
+// failureOf returns an error as an answer has it.
+func failureOf(err error) *failure {
+	f := &failure{Message: err.Error()}
+	var e *lockfile.Error
+	if errors.As(err, &e) {
+		f.Code = e.Code
 	}
-	cleanup()
-	return lines.Err()
+	return f
 }
 
 // A lock is one that this process holds: a lease.
@@ -242,10 +193,21 @@ func cleanup() {
 }
 
 func obey(c command, held map[string]lock) (a answer, err error) {
-	s := systems[c.System]
+	s, known := systems[c.System]
+	switch c.Do {
+	case "lock", "lockSync", "check", "checkSync", "contend", "storm", "chaos":
+		if !known {
+			return a, fmt.Errorf("there is no system %q", c.System)
+		}
+	case "release", "lost":
+		if held[c.ID] == nil {
+			return a, fmt.Errorf("there is no lock %q", c.ID)
+		}
+	}
 	switch c.Do {
 	case "hello":
-		a.Version = "Go"
+		a.Version, a.Protocol = "Go", participant.Version
+		a.Systems = slices.Sorted(maps.Keys(systems))
 	case "lock", "lockSync":
 		var l lock
 		if l, err = s.lock(c, c.Do == "lockSync"); err == nil {
@@ -257,11 +219,7 @@ func obey(c command, held map[string]lock) (a answer, err error) {
 		a.Locked, err = s.check(c, c.Do == "checkSync")
 	case "lost":
 		if lost := held[c.ID].Err(); lost != nil {
-			a.Lost = &failure{Message: lost.Error()}
-			var e *lockfile.Error
-			if errors.As(lost, &e) {
-				a.Lost.Code = e.Code
-			}
+			a.Lost = failureOf(lost)
 		}
 	case "contend":
 		a.Overlaps, err = contend(s, c)

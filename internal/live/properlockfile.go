@@ -17,20 +17,21 @@ const (
 // lockSuffix makes the lock's path of the file's.
 const lockSuffix = ".lock"
 
-// properLockFileChecks are the checks of the proper-lockfile protocol.
-func properLockfileChecks() []check {
+// properLockfileChecks are the checks of the proper-lockfile protocol, with the sides of
+// lockfileChecks.
+func properLockfileChecks(first, second string) []check {
 	var checks []check
 	for _, name := range []string{properLockfile4, properLockfile1} {
-		checks = append(checks, check{name, "4 Go and 4 Node processes on one lock", func(t *trial) string {
+		checks = append(checks, check{name, fmt.Sprintf("4 %s and 4 %s processes on one lock", first, second), func(t *trial) string {
 			return t.withTarget(name, func(c command) string {
 				// Short and even: who waits longer and longer starves.
 				c.Options.Schedule = schedule{Retries: 100_000, Factor: 1, MinTimeout: 2}
-				return t.contention(c)
+				return t.contention(first, second, c)
 			})
 		}})
 	}
 	const name = properLockfile4
-	for _, sides := range [][2]string{{"Go", "Node"}, {"Node", "Go"}} {
+	for _, sides := range [][2]string{{first, second}, {second, first}} {
 		holder, other := sides[0], sides[1]
 		checks = append(checks,
 			check{name, fmt.Sprintf("%s sees and waits for %s's lock", other, holder), func(t *trial) string {
@@ -65,7 +66,7 @@ func (t *trial) withTarget(system string, try func(command) string) string {
 	return figures
 }
 
-func release(p *participant, c command) {
+func release(p *process, c command) {
 	p.do(command{Do: "release", System: c.System, ID: c.ID})
 }
 
@@ -89,7 +90,7 @@ func (t *trial) kept(holding, taking string, c command) string {
 
 // expectLost asks p whether it knows that it has lost its lock; code is "" if it has
 // not.
-func expectLost(p *participant, c command, code string) {
+func expectLost(p *process, c command, code string) {
 	lost := ""
 	if a := p.do(command{Do: "lost", System: c.System, ID: c.ID}); a.Lost != nil {
 		lost = a.Lost.Code

@@ -50,10 +50,10 @@ func (t *trial) lockfileKilled(holding, taking string, s syscall.Signal) string 
 }
 
 // signal sends the process a signal.
-func (p *participant) signal(s os.Signal) { must(p.cmd.Process.Signal(s)) }
+func (p *process) signal(s os.Signal) { must(p.cmd.Process.Signal(s)) }
 
 // killed has a holder die of a signal, and returns the other participant.
-func (t *trial) killed(holding, taking string, c command, s syscall.Signal) *participant {
+func (t *trial) killed(holding, taking string, c command, s syscall.Signal) *process {
 	holder, other := t.startTwo(holding, taking)
 	holder.do(c)
 	holder.signal(s)
@@ -65,9 +65,12 @@ func (t *trial) killed(holding, taking string, c command, s syscall.Signal) *par
 }
 
 // endedBy reports whether a process ended as one does that cleans up on a signal: Node by
-// the signal, and Go as it does without the clean-up.
+// the signal, and Go as it does without the clean-up. A candidate may end as it likes.
 func endedBy(side string, status syscall.WaitStatus, s syscall.Signal) bool {
-	if side == "Go" {
+	switch side {
+	case Candidate:
+		return true // that it ended, and left nothing, is what counts
+	case "Go":
 		switch s {
 		case syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM, syscall.SIGKILL:
 		case syscall.SIGALRM, syscall.SIGVTALRM, syscall.SIGXCPU, syscall.SIGXFSZ, syscall.SIGUSR2, syscall.SIGIO, unix.SignalNum("SIGPWR"):
@@ -115,7 +118,7 @@ func properSignalChecks(name, holder, other string) []check {
 	}
 }
 
-func waitAndLock(p *participant, c command) {
+func waitAndLock(p *process, c command) {
 	c.Do, c.Options.Schedule = "lock", schedule{Retries: 1000, Factor: 1, MinTimeout: 50}
 	p.do(c)
 }
