@@ -21,7 +21,8 @@ holder is known to be dead counts as stale.
 
 It refuses a lock that is held, a file that has something in it, a directory of
 proper-lockfile that has something in it, and a lock directory with anything but records in
-it. Nothing is removed recursively. There is no way to remove a lock that is held.
+it. What is put into a lock directory after it was looked at may be removed with it, as by
+every participant of that protocol. Nothing is removed recursively. There is no way to remove a lock that is held.
 
 	-protocol P   lockfile, proper or lockdir; see 'nodelock help protocols'
 	-stale D      the age beyond which the lock is stale, such as 30s; it must be given

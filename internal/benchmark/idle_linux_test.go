@@ -3,23 +3,32 @@ package benchmark
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 )
 
-// processorTime returns what a process has used of the processor, to 10 ms.
-func processorTime(b *testing.B, pid int) time.Duration {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+// processorTime returns for how long a process has run, by the scheduler's count of each of
+// its threads.
+func processorTime(b *testing.B, pid int) (sum time.Duration) {
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
 	if err != nil {
 		b.Fatal(err)
 	}
-	_, rest, _ := strings.Cut(string(text), ") ")
-	fields := strings.Fields(rest)
-	user, _ := strconv.Atoi(fields[11])
-	system, _ := strconv.Atoi(fields[12])
-	return time.Duration(user+system) * 10 * time.Millisecond
+	for _, thread := range threads {
+		text, err := os.ReadFile(thread)
+		if err != nil {
+			b.Fatal(err)
+		}
+		ns, err := strconv.ParseInt(strings.Fields(string(text))[0], 10, 64)
+		if err != nil {
+			b.Fatal(err)
+		}
+		sum += time.Duration(ns)
+	}
+	return sum
 }
 
 // BenchmarkIdle has many wait for a lock that stays held: a hundred processes with ten
