@@ -186,6 +186,7 @@ func (w *faulty) run() {
 	}
 	e.Clean(context.Background())
 	w.next()
+	synctest.Wait() // the others may be ending their calls
 	w.clean()
 	empty(t, e)
 }
