@@ -121,7 +121,7 @@ func (r randomScenario) scenario(api, version string, i int) json.RawMessage {
 	s := object{
 		"name": fmt.Sprintf("random %d", i), "covers": []string{}, "api": api, "version": version,
 		"timestamps": oneOf(r, "ns", "ns", "ms", "10ms", "s", "2s"),
-		"epoch":      1700000000000 + oneOf(r, 0, 1, 76, 400, 999),
+		"epoch":      1700000000000 + oneOf[int64](r, 0, 1, 76, 400, 999),
 		"until":      oneOf(r, 100, 1000, 30_000, 60_000),
 	}
 	v := vocabularies[api]

@@ -1,6 +1,13 @@
 package live
 
-import "syscall"
+import (
+	"slices"
+	"syscall"
 
-// systemSignals are the fatal signals of L23 that only Linux has.
-var systemSignals = []syscall.Signal{syscall.SIGIO, syscall.SIGPWR, syscall.SIGSTKFLT}
+	"golang.org/x/sys/unix"
+)
+
+// systemSignals are the fatal signals of L23 that only Linux has. MIPS has no SIGSTKFLT.
+var systemSignals = slices.DeleteFunc(
+	[]syscall.Signal{syscall.SIGIO, syscall.SIGPWR, unix.SignalNum("SIGSTKFLT")},
+	func(s syscall.Signal) bool { return s == 0 })

@@ -3,6 +3,7 @@ package lockfile
 import (
 	"context"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -174,7 +175,7 @@ func TestCancelWithoutPause(t *testing.T) {
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 10*time.Millisecond, errEnough)
 	defer cancel()
 	e := New(filesystem.OS{}, clock.System{}, exithook.None{}, Ctime)
-	if _, err := e.Lock(ctx, filepath.Join(dir, "a.lock"), &Options{Retries: 1 << 60}); !errors.Is(err, errEnough) {
+	if _, err := e.Lock(ctx, filepath.Join(dir, "a.lock"), &Options{Retries: math.MaxInt}); !errors.Is(err, errEnough) {
 		t.Errorf("err = %v, not the cause", err)
 	}
 }
