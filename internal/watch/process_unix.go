@@ -74,21 +74,15 @@ func (n *Notifier) Watch(path string) (Watch, error) {
 	w := &watch{session: s, path: path, fired: make(chan struct{})}
 	s.calling.Lock()
 	defer s.calling.Unlock()
-	s.forgetSpent()
 	n.mutex.Lock()
 	first := s.paths[path] == nil
 	if first {
 		s.paths[path] = map[*watch]struct{}{}
 	}
 	s.paths[path][w] = struct{}{}
-	// It may have been spent since it was forgotten. If it stayed so, the next call would
-	// have fsnotify forget what is watched from now on.
-	_, again := s.spent[path]
-	delete(s.spent, path)
+	spent := s.takeSpent()
 	n.mutex.Unlock()
-	if again {
-		_ = s.notify.Remove(path)
-	}
+	s.forget(spent)
 	if first {
 		if err := s.notify.Add(path); err != nil {
 			n.mutex.Lock()
@@ -190,15 +184,19 @@ func (s *session) fire(path string) {
 	s.spent[path] = struct{}{}
 }
 
-// forgetSpent has fsnotify forget the paths that nobody watches any more. It has forgotten
-// those by itself that were removed or renamed.
-func (s *session) forgetSpent() {
-	n := s.owner
-	n.mutex.Lock()
+// takeSpent returns the spent paths, which are so no longer. It is called in the same
+// section of the owner's mutex in which a path gets a watch: else that path could be spent
+// in between, stay so, and be forgotten later although it is watched.
+func (s *session) takeSpent() []string {
 	spent := slices.Collect(maps.Keys(s.spent))
 	clear(s.spent)
-	n.mutex.Unlock()
-	for _, path := range spent {
+	return spent
+}
+
+// forget has fsnotify forget paths. It has forgotten those by itself that were removed or
+// renamed.
+func (s *session) forget(paths []string) {
+	for _, path := range paths {
 		_ = s.notify.Remove(path)
 	}
 }
@@ -228,8 +226,9 @@ func (w *watch) Close() {
 			s.spent[w.path] = struct{}{}
 		}
 	}
+	spent := s.takeSpent()
 	n.mutex.Unlock()
-	s.forgetSpent()
+	s.forget(spent)
 	s.calling.Unlock()
 	n.leave(s)
 }
