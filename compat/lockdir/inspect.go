@@ -13,9 +13,10 @@ type State struct {
 	// Exists reports whether there is a directory. If not, the lock is free, and the fields
 	// below are zero.
 	Exists bool
-	// Stale reports whether the next participant would find nobody who holds the lock: no
-	// record is fresh (§3), none went away during the look, and Incoming is not set. What it takes over then is a directory
-	// that was left behind. If there is a directory in it, it is never taken over.
+	// Stale reports whether the next participant would find that no process holds the lock: no
+	// record is fresh (§3), none went away during the look, and Incoming is not set. What it
+	// takes over then is a directory that was left behind. If there is a directory in it, it
+	// is never taken over.
 	Stale bool
 	// Incoming reports whether another participant may be making the directory, or judging a
 	// record in it (C2). It is over after 5 s without changes.

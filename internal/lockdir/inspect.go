@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/seed-c461eb89/nodelock/compat/nodeerror"
 	"github.com/seed-c461eb89/nodelock/internal/filesystem"
 )
 
@@ -16,7 +15,7 @@ type State struct {
 	Exists bool
 	// Stale: the next participant would take the lock over.
 	Stale bool
-	// Incoming: somebody may be about to take it.
+	// Incoming: another participant may be about to take it.
 	Incoming bool
 	// Records are what is in the directory by a record's name, sorted by name.
 	Records []Record
@@ -74,17 +73,17 @@ func (e *Engine) Inspect(dir string, o Options) (State, error) {
 			state.Others = append(state.Others, name)
 			continue
 		}
-		found := e.read(dir, name)
+		found, fields := e.readFields(dir, name)
 		switch {
 		case found.vanished:
-			// Somebody has just removed it or moved it aside, and is at work here.
+			// Another participant has just removed it or moved it aside, and is at work here.
 			state.Stale = false
 			continue
 		case found.kind != record:
 			state.Others = append(state.Others, name)
 			continue
 		}
-		r := l.describe(found)
+		r := l.describe(found, fields)
 		state.Stale = state.Stale && r.Stale
 		state.Records = append(state.Records, r)
 	}
@@ -92,21 +91,10 @@ func (e *Engine) Inspect(dir string, o Options) (State, error) {
 }
 
 // describe returns what a record says, and how it is judged.
-func (l *Lock) describe(found entry) Record {
+func (l *Lock) describe(found entry, fields map[string]json.RawMessage) Record {
 	r := Record{
 		Name: found.name, Renewed: time.UnixMilli(found.mtime), Age: l.age(found.mtime),
-		Pid: found.pid, Hostname: found.host, Stale: l.stale(found, found.mtime),
-	}
-	r.Gone = found.pid != 0 && found.host == l.options.Hostname && nodeerror.Code(l.host.Kill(found.pid)) == "ESRCH"
-	h, err := l.filesystem.OpenNoFollow(l.join(l.dir, found.name))
-	if err != nil {
-		return r
-	}
-	_, data, err := l.readHandle(h)
-	_ = l.filesystem.Close(h)
-	var fields map[string]json.RawMessage
-	if err != nil || len(data) > maxRecord || json.Unmarshal(data, &fields) != nil {
-		return r
+		Stale: l.stale(found, found.mtime), Gone: l.gone(found), Pid: found.pid, Hostname: found.host,
 	}
 	_ = json.Unmarshal(fields["target"], &r.Target)
 	_ = json.Unmarshal(fields["created_at"], &r.CreatedAt)

@@ -11,10 +11,12 @@ func (l *Lock) stale(e entry, mtime int64) bool {
 	if mtime == 0 {
 		return true
 	}
-	if e.pid != 0 && e.host == l.options.Hostname && nodeerror.Code(l.host.Kill(e.pid)) == "ESRCH" {
-		return true
-	}
-	return l.age(mtime) > l.options.Stale
+	return l.gone(e) || l.age(mtime) > l.options.Stale
+}
+
+// gone reports whether the record names this host, and a process that is not there.
+func (l *Lock) gone(e entry) bool {
+	return e.pid != 0 && e.host == l.options.Hostname && nodeerror.Code(l.host.Kill(e.pid)) == "ESRCH"
 }
 
 // incoming reports whether somebody may be at work in the directory who has nothing

@@ -97,23 +97,30 @@ const (
 // changes nothing. Anything but a regular file is no record (§9 number 5), whatever it
 // is called.
 func (e *Engine) read(dir, name string) entry {
+	found, _ := e.readFields(dir, name)
+	return found
+}
+
+// readFields is read, and returns all that the record says, too.
+func (e *Engine) readFields(dir, name string) (entry, map[string]json.RawMessage) {
 	path := e.join(dir, name)
 	if h, err := e.filesystem.OpenNoFollow(path); err == nil {
 		stat, data, err := e.readHandle(h)
 		_ = e.filesystem.Close(h)
 		if err == nil {
 			found := entry{name: name, kind: kindOf(stat.Type), mtime: mtimeOf(stat)}
-			found.pid, found.host = parse(data)
-			return found
+			fields := parse(data)
+			found.pid, found.host = holder(fields)
+			return found, fields
 		}
 	}
 	// It cannot be read, so nothing in it counts. It may still be a record, which is
 	// judged by its age then.
 	stat, err := e.filesystem.Lstat(path)
 	if err != nil {
-		return entry{name: name, kind: record, vanished: missing(err)}
+		return entry{name: name, kind: record, vanished: missing(err)}, nil
 	}
-	return entry{name: name, kind: kindOf(stat.Type), mtime: mtimeOf(stat)}
+	return entry{name: name, kind: kindOf(stat.Type), mtime: mtimeOf(stat)}, nil
 }
 
 func (e *Engine) readHandle(h filesystem.Handle) (stat filesystem.Stat, data []byte, err error) {
@@ -134,17 +141,20 @@ func kindOf(t filesystem.Type) kind {
 	return residue
 }
 
-// parse returns who holds the lock, or 0 if the record does not say so in a way that can
-// be trusted: pid must be a number that process.kill of Node takes for a process (§3).
-func parse(data []byte) (pid int, host string) {
-	if len(data) > maxRecord {
-		return 0, ""
-	}
+// parse returns what a record says, or nil if it is no JSON object, or too long.
+func parse(data []byte) map[string]json.RawMessage {
 	// Into a map, because a struct's fields match whatever the case of the keys.
 	var fields map[string]json.RawMessage
-	if json.Unmarshal(data, &fields) != nil {
-		return 0, ""
+	if len(data) > maxRecord || json.Unmarshal(data, &fields) != nil {
+		return nil
 	}
+	return fields
+}
+
+// holder returns which process holds the lock, or 0 if the record does not say so in a way
+// that can be trusted: pid must be a number that process.kill of Node takes for a process
+// (§3).
+func holder(fields map[string]json.RawMessage) (pid int, host string) {
 	var number float64
 	if json.Unmarshal(fields["pid"], &number) != nil || number < 1 || number > math.MaxInt32 || number != math.Trunc(number) {
 		return 0, ""

@@ -79,9 +79,9 @@ func TestParse(t *testing.T) {
 		{"\ufeff" + `{"pid":7,"hostname":"here"}`, 0, ""},
 		{`{"pid":7,"hostname":"here"}` + strings.Repeat(" ", maxRecord), 0, ""},
 	} {
-		pid, host := parse([]byte(test.data))
+		pid, host := holder(parse([]byte(test.data)))
 		if pid != test.pid || pid != 0 && host != test.host {
-			t.Errorf("parse(%.60q) = %d, %q, want %d, %q", test.data, pid, host, test.pid, test.host)
+			t.Errorf("holder(parse(%.60q)) = %d, %q, want %d, %q", test.data, pid, host, test.pid, test.host)
 		}
 	}
 }
