@@ -2,14 +2,9 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
-
-	"github.com/seed-c461eb89/nodelock/compat/lockdir"
-	"github.com/seed-c461eb89/nodelock/compat/lockfile"
-	"github.com/seed-c461eb89/nodelock/compat/properlockfile"
 )
 
 const breakHelp = `usage: nodelock break -protocol P [-stale D] PATH
@@ -22,7 +17,8 @@ holder is known to be dead counts as stale.
 It refuses a lock that is held, a file that has something in it, a directory of
 proper-lockfile that has something in it, and a lock directory with anything but records in
 it. What is put into a lock directory after it was looked at may be removed with it, as by
-every participant of that protocol. Nothing is removed recursively. There is no way to remove a lock that is held.
+every participant of that protocol. Nothing is removed recursively. There is no way to remove
+a lock that is held.
 
 	-protocol P   lockfile, proper or lockdir; see 'nodelock help protocols'
 	-stale D      the age beyond which the lock is stale, such as 30s; it must be given
@@ -66,7 +62,7 @@ func breakLock(args []string) int {
 	}
 	l, err := take(context.Background(), path, *protocol, 0, *stale)
 	switch {
-	case errors.Is(err, lockfile.ErrLocked), errors.Is(err, properlockfile.ErrLocked), errors.Is(err, lockdir.ErrLocked):
+	case isLocked(err):
 		return refuse(1, "it is held, and was left alone: "+err.Error())
 	case err != nil:
 		return refuse(exitCannotTell, err.Error())

@@ -1,8 +1,8 @@
 // Nodelock takes, and looks at, the locks that Node programs use, for shell scripts and
 // people at a terminal.
 //
-// Limits: no command removes a lock that is held. Break and status judge by the age of a lock, by this machine's
-// clock, and cannot tell a holder that is slow from one that is dead.
+// Limits: no command removes a lock that is held. Break and status judge by the age of a
+// lock, by this machine's clock, and cannot tell a holder that is slow from one that is dead.
 //
 // "nodelock help" lists the commands, and "nodelock help run" describes one.
 package main

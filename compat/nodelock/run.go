@@ -151,7 +151,7 @@ func acquire(signals <-chan os.Signal, path, protocol string, wait, stale time.D
 				return r.lease, 0
 			}
 			complain(r.err)
-			if errors.Is(r.err, lockfile.ErrLocked) || errors.Is(r.err, properlockfile.ErrLocked) || errors.Is(r.err, lockdir.ErrLocked) {
+			if isLocked(r.err) {
 				return nil, conflict
 			}
 			return nil, exitCannotCreate
@@ -167,10 +167,8 @@ func acquire(signals <-chan os.Signal, path, protocol string, wait, stale time.D
 	}
 }
 
-// take takes the lock, and keeps it when ctx ends later.
+// take takes the lock. The end of ctx ends the waiting, and not the lease.
 func take(ctx context.Context, path, protocol string, wait, stale time.Duration) (lease, error) {
-	// The lease's context ends with the one that the lock was taken with, and nothing else
-	// does: a lease does not end by it.
 	switch protocol {
 	case "lockfile":
 		m := lockfile.NewMutex(path, lockfile.MutexOptions{Stale: stale, Wait: max(wait, 0)})
@@ -201,6 +199,11 @@ func take(ctx context.Context, path, protocol string, wait, stale time.Duration)
 		defer cancel()
 	}
 	return leaseOf(d.AcquireWait(ctx))
+}
+
+// isLocked reports whether take has failed because the lock is held.
+func isLocked(err error) bool {
+	return errors.Is(err, lockfile.ErrLocked) || errors.Is(err, properlockfile.ErrLocked) || errors.Is(err, lockdir.ErrLocked)
 }
 
 // leaseOf keeps a nil lease of any type from looking like one.

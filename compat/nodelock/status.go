@@ -151,38 +151,32 @@ func guess(path string) (protocol, lock string, err error) {
 }
 
 func inspect(path, protocol string, stale time.Duration) finding {
-	switch {
-	case path == "":
+	if path == "" {
 		return cannotTell(path, protocol, errors.New("the path is empty"))
-	case protocol == "":
-		guessed, lock, err := guess(path)
-		switch {
-		case err != nil:
+	}
+	lock, proper := path, properlockfile.InspectOptions{Stale: stale}
+	if protocol == "" {
+		var err error
+		if protocol, lock, err = guess(path); err != nil {
 			return cannotTell(path, "", err)
-		case guessed == "":
-			return finding{Path: path, State: "free"}
-		case guessed == "lockfile":
-			s, err := lockfile.Inspect(lock, lockfile.InspectOptions{Stale: stale})
-			return judge(finding{Path: path, Lock: s.Path, Protocol: guessed, Pid: s.Holder}, s.Exists, s.Stale, s.Renewed, s.Age, err)
-		case guessed == "proper":
-			s, err := properlockfile.Inspect(lock, properlockfile.InspectOptions{Stale: stale, NoRealpath: true, LockfilePath: lock})
-			return judge(finding{Path: path, Lock: s.Path, Protocol: guessed, Pid: s.Holder}, s.Exists, s.Stale, s.Renewed, s.Age, err)
 		}
-		protocol = guessed
+		proper.NoRealpath, proper.LockfilePath = true, lock
 	}
 	switch protocol {
+	case "":
+		return finding{Path: path, State: "free"}
 	case "lockfile":
-		s, err := lockfile.Inspect(path, lockfile.InspectOptions{Stale: stale})
+		s, err := lockfile.Inspect(lock, lockfile.InspectOptions{Stale: stale})
 		return judge(finding{Path: path, Lock: s.Path, Protocol: protocol, Pid: s.Holder}, s.Exists, s.Stale, s.Renewed, s.Age, err)
 	case "proper":
-		s, err := properlockfile.Inspect(path, properlockfile.InspectOptions{Stale: stale})
+		s, err := properlockfile.Inspect(lock, proper)
 		return judge(finding{Path: path, Lock: s.Path, Protocol: protocol, Pid: s.Holder}, s.Exists, s.Stale, s.Renewed, s.Age, err)
 	}
 	o := lockdir.Options{Stale: stale}
 	if stale > 0 {
 		o.Heartbeat = max(stale/8, time.Millisecond) // it must be less, and is not looked at
 	}
-	s, err := lockdir.Inspect(path, o)
+	s, err := lockdir.Inspect(lock, o)
 	f := finding{Path: path, Lock: s.Path, Protocol: protocol, entries: s.Others}
 	var shown lockdir.Record
 	for i, r := range s.Records {
