@@ -4,11 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"text/tabwriter"
 	"time"
 
 	"github.com/seed-c461eb89/nodelock/internal/live"
-	"github.com/seed-c461eb89/nodelock/internal/printable"
 )
 
 // check judges a participant in any language.
@@ -30,34 +28,7 @@ func check(args []string, _ io.Reader, stdout, stderr io.Writer) error {
 	if *asJSON {
 		return printCheckJSON(stdout, result)
 	}
-	return printCheck(stdout, result, began)
-}
-
-func printCheck(out io.Writer, result *live.Candidacy, began time.Time) error {
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(table, "system\tcheck\tresult\tfigures\n")
-	failed := 0
-	for _, o := range result.Outcomes {
-		verdict, figures := "pass", o.Figures
-		if o.Err != nil {
-			failed++
-			// What a stranger's program wrote can be in it.
-			verdict, figures = "FAIL", printable.Text(o.Err.Error())
-		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", o.System, o.Check, verdict, figures)
-	}
-	for _, system := range result.NotApplicable {
-		fmt.Fprintf(table, "%s\tall\tnot applicable\tthe participant does not have it\n", system)
-	}
-	if err := table.Flush(); err != nil {
-		return err
-	}
-	fmt.Fprintf(out, "%d checks of participant %q: %d passed, %d failed (%.0f s)\n",
-		len(result.Outcomes), result.Version, len(result.Outcomes)-failed, failed, time.Since(began).Seconds())
-	if failed > 0 {
-		return errFailed
-	}
-	return nil
+	return printOutcomes(stdout, result.Outcomes, result.NotApplicable, fmt.Sprintf("of participant %q", result.Version), began)
 }
 
 func printCheckJSON(out io.Writer, result *live.Candidacy) error {

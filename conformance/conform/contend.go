@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/seed-c461eb89/nodelock/internal/live"
+	"github.com/seed-c461eb89/nodelock/internal/printable"
 )
 
 // contend contends with real Node processes.
@@ -31,6 +32,12 @@ func contend(args []string, _ io.Reader, stdout, stderr io.Writer) error {
 }
 
 func printLive(out io.Writer, version string, outcomes []live.Outcome, began time.Time) error {
+	return printOutcomes(out, outcomes, nil, "with Node "+version, began)
+}
+
+// printOutcomes prints a table of outcomes, and of systems that nothing was tried with, and
+// fails if one of the outcomes is a failure. Against whom it was is for the last line.
+func printOutcomes(out io.Writer, outcomes []live.Outcome, notApplicable []string, against string, began time.Time) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(table, "system\tcheck\tresult\tfigures\n")
 	failed := 0
@@ -38,15 +45,19 @@ func printLive(out io.Writer, version string, outcomes []live.Outcome, began tim
 		result, figures := "pass", o.Figures
 		if o.Err != nil {
 			failed++
-			result, figures = "FAIL", o.Err.Error()
+			// What another program wrote can be in it.
+			result, figures = "FAIL", printable.Text(o.Err.Error())
 		}
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", o.System, o.Check, result, figures)
+	}
+	for _, system := range notApplicable {
+		fmt.Fprintf(table, "%s\tall\tnot applicable\tthe participant does not have it\n", system)
 	}
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%d checks with Node %s: %d passed, %d failed (%.0f s)\n",
-		len(outcomes), version, len(outcomes)-failed, failed, time.Since(began).Seconds())
+	fmt.Fprintf(out, "%d checks %s: %d passed, %d failed (%.0f s)\n",
+		len(outcomes), against, len(outcomes)-failed, failed, time.Since(began).Seconds())
 	if failed > 0 {
 		return errFailed
 	}
