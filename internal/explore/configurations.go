@@ -147,25 +147,24 @@ type protocol struct {
 	name          string
 	configuration func(string, ...Participant) Config
 	target        mutex.Target
-	// node are the mirrors, and stopped has what each violates if it may be stopped.
-	node    []Participant
-	stopped [][]Invariant
+	node          []mirror
+}
+
+// A mirror is one of Node's packages, and what it violates if it may be stopped.
+type mirror struct {
+	Participant
+	stopped []Invariant
 }
 
 var protocols = []protocol{
-	{
-		"lockfile", files, mutex.Lockfile(lockPath, func() bool { return true }),
-		[]Participant{async, sync},
-		[][]Invariant{{NoFalseOwner, ReleaseSparesOthers}, {NoFalseOwner, ReleaseSparesOthers}},
-	},
-	{
-		"proper", directories, mutex.ProperLockfile(target, "", true),
-		[]Participant{proper4, proper1},
-		[][]Invariant{
-			{LiveLocksAreSafe, NoFalseOwner, ReleaseSparesOthers, NothingStranded},
-			{NoFalseOwner, ReleaseSparesOthers, NothingStranded},
-		},
-	},
+	{"lockfile", files, mutex.Lockfile(lockPath, func() bool { return true }), []mirror{
+		{async, []Invariant{NoFalseOwner, ReleaseSparesOthers}},
+		{sync, []Invariant{NoFalseOwner, ReleaseSparesOthers}},
+	}},
+	{"proper", directories, mutex.ProperLockfile(target, "", true), []mirror{
+		{proper4, []Invariant{LiveLocksAreSafe, NoFalseOwner, ReleaseSparesOthers, NothingStranded}},
+		{proper1, []Invariant{NoFalseOwner, ReleaseSparesOthers, NothingStranded}},
+	}},
 }
 
 // lock is a Mutex that waits for the lock, and try one that does not. Parts can be left
@@ -178,6 +177,11 @@ func (p *protocol) try(omit *lack) Participant {
 	return Participant{"Mutex" + without(omit) + ", TryLock", mutexLock(p.target, false, omit, mutexOptions)}
 }
 
+// watching is a Mutex that waits to be woken.
+func (p *protocol) watching(omit *lack) Participant {
+	return Participant{"Mutex" + without(omit) + " that watches", mutexLock(p.target, true, omit, watching())}
+}
+
 func without(omit *lack) string {
 	if omit == nil {
 		return ""
@@ -187,7 +191,7 @@ func without(omit *lack) string {
 
 // mutexes are the configurations of Mutexes alone: nothing is violated.
 func (p *protocol) mutexes(long bool) []Config {
-	lock, try := p.lock(nil), p.try(nil)
+	lock, try, watch := p.lock(nil), p.try(nil), p.watching(nil)
 	plain := Participant{"Mutex, plain rename", mutexLock(p.target, false, plainRename, mutexOptions)}
 	noNote := Participant{"Mutex without note, TryLock", mutexLock(p.target, false, note, mutexOptions)}
 	doubts := Participant{"Mutex that doubts, TryLock", mutexLock(p.target, false, nil, doubting())}
@@ -201,43 +205,28 @@ func (p *protocol) mutexes(long bool) []Config {
 		p.configuration(name+"2-doubt", doubts, doubts).stale().stops(1, 1),
 		p.configuration(name+"3", try, try, try).stale().stops(1, 1),
 		p.configuration(name+"3-crash", lock, lock, lock).stale().stops(2, 0),
+		p.configuration(name+"2-watch", watch, watch).stops(1, 1),
+		p.configuration(name+"2-watch-stale", watch, watch).stale().stops(1, 1),
+		p.configuration(name+"3-watch", watch, watch, watch),
 	}
 	if long {
 		list = append(list,
 			p.configuration(name+"2-later-2", lock, try.later()).stops(1, 2),
 			p.configuration(name+"3-pause", lock, lock, lock).stale().stops(0, 1),
+			p.configuration(name+"3-watch-crash", watch, watch, watch).stops(1, 0),
 			p.configuration(name+"6-random", lock, lock, try, try, lock.later(), try.later()).stale().stops(2, 2).random(50_000),
 		)
 	}
-	list = append(list, p.watches(long)...)
 	for i := range list {
+		second := list[i].Participants[1].Kind
 		list[i].Next = lock
-		list[i].Large = len(list[i].Participants) > 2 || list[i].Participants[1].Kind == lock.Kind || list[i].Participants[1].Kind == p.watching(nil).Kind
+		list[i].Large = len(list[i].Participants) > 2 || second == lock.Kind || second == watch.Kind
 	}
 	// Nobody takes a lock over but from the dead, and the next one gets it all the same.
 	never := Participant{"Mutex, stale 0", mutexLock(p.target, true, nil, forever())}
 	c := p.configuration(name+"2-forever", never, never).stops(2, 0)
 	c.Stale, c.Next = 10*staleTime, never
 	return append(list, c)
-}
-
-// watching is a Mutex that waits to be woken.
-func (p *protocol) watching(omit *lack) Participant {
-	return Participant{"Mutex" + without(omit) + " that watches", mutexLock(p.target, true, omit, watching())}
-}
-
-// watches are configurations of Mutexes that wait to be woken.
-func (p *protocol) watches(long bool) []Config {
-	w, name := p.watching(nil), p.name+"-mutex-"
-	list := []Config{
-		p.configuration(name+"2-watch", w, w).stops(1, 1),
-		p.configuration(name+"2-watch-stale", w, w).stale().stops(1, 1),
-		p.configuration(name+"3-watch", w, w, w),
-	}
-	if long {
-		list = append(list, p.configuration(name+"3-watch-crash", w, w, w).stops(1, 0))
-	}
-	return list
 }
 
 // parts are situations in which a Mutex needs its parts: with the part, there are fewer
@@ -258,7 +247,7 @@ func (p *protocol) parts() []struct {
 		}},
 		// The claim is for those who know no guard.
 		{claim, func(name string, omit *lack) Config {
-			return p.configuration(name, p.try(omit), p.node[0]).stale()
+			return p.configuration(name, p.try(omit), p.node[0].Participant).stale()
 		}},
 		{secondLook, func(name string, omit *lack) Config {
 			return p.configuration(name, p.lock(nil), p.watching(omit)).stops(0, 1)
@@ -285,7 +274,7 @@ func (p *protocol) incomplete() []Config {
 func (p *protocol) withNode() []Config {
 	var list []Config
 	for i, node := range p.node {
-		c := p.configuration(fmt.Sprintf("%s-mutex-node-%d", p.name, i+1), p.try(nil), node).stale()
+		c := p.configuration(fmt.Sprintf("%s-mutex-node-%d", p.name, i+1), p.try(nil), node.Participant).stale()
 		c.Expect = []Invariant{LiveLocksAreSafe, NoFalseOwner}
 		if i == 0 {
 			c.Expect = append(c.Expect, NothingStranded)
@@ -293,14 +282,14 @@ func (p *protocol) withNode() []Config {
 		list = append(list, c)
 
 		// One is killed at any point, and the lock is not old.
-		c = p.configuration(fmt.Sprintf("%s-mutex-node-%d-crash", p.name, i+1), p.lock(nil), p.try(nil), node).stops(1, 0)
+		c = p.configuration(fmt.Sprintf("%s-mutex-node-%d-crash", p.name, i+1), p.lock(nil), p.try(nil), node.Participant).stops(1, 0)
 		c.Next = p.lock(nil)
 		list = append(list, c)
 
-		// Whoever watches is woken by the other's calls, too. A stopped Node does what it does
-		// without a Mutex.
-		c = p.configuration(fmt.Sprintf("%s-mutex-node-%d-watch", p.name, i+1), p.watching(nil), node).stops(1, 1).
-			expect(p.stopped[i]...)
+		// A Mutex that watches is woken by the other's calls, too. What a stopped Node does, it
+		// does without a Mutex.
+		c = p.configuration(fmt.Sprintf("%s-mutex-node-%d-watch", p.name, i+1), p.watching(nil), node.Participant).stops(1, 1).
+			expect(node.stopped...)
 		c.Next = p.lock(nil)
 		list = append(list, c)
 	}

@@ -42,7 +42,7 @@ type member struct{ lock, try Participant }
 func nodeMembers(p *protocol) []member {
 	var list []member
 	for _, node := range p.node {
-		list = append(list, member{node, node})
+		list = append(list, member{node.Participant, node.Participant})
 	}
 	return list
 }
