@@ -60,7 +60,7 @@ func BenchmarkIdle(b *testing.B) {
 		time.Sleep(3 * time.Second) // by which all wait
 		before := sum()
 		time.Sleep(span)
-		report(b, "%-of-a-core", float64(sum()-before)/float64(span)*100)
-		report(b, "waiters", float64(processes*waiters))
+		b.ReportMetric(float64(sum()-before)/float64(span)*100, "%-of-a-core")
+		b.ReportMetric(float64(processes*waiters), "waiters")
 	})
 }

@@ -54,12 +54,13 @@ func spin(d time.Duration) {
 //	                    time when it asked and when it got it, and then "end"
 //	wait COUNT          lets so many wait for the lock, and answers "waiting"
 func participate(protocol, lock string) {
-	acquire := func() (interface{ Release() error }, error) {
+	type lease interface{ Release() error }
+	acquire := func() (lease, error) {
 		return lockfile.NewMutex(lock, lockfile.MutexOptions{}).Lock(context.Background())
 	}
 	if protocol != "lockfile" {
 		m := properlockfile.NewMutex(lock, properlockfile.MutexOptions{})
-		acquire = func() (interface{ Release() error }, error) { return m.Lock(context.Background()) }
+		acquire = func() (lease, error) { return m.Lock(context.Background()) }
 	}
 	check := func(err error) {
 		if err != nil {
@@ -67,7 +68,7 @@ func participate(protocol, lock string) {
 			os.Exit(1)
 		}
 	}
-	var held interface{ Release() error }
+	var held lease
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
 		words := strings.Fields(lines.Text())
 		number := func(i int) int {

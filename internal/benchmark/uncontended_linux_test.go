@@ -61,9 +61,9 @@ func BenchmarkUncontended(b *testing.B) {
 				ours = append(ours, timed(row.do))
 				theirs = append(theirs, timed(other))
 			}
-			report(b, "us", float64(part(ours, 0.5).Nanoseconds())/1e3)
-			report(b, "us-gofrs", float64(part(theirs, 0.5).Nanoseconds())/1e3)
-			report(b, "of-gofrs", float64(part(ours, 0.5))/float64(part(theirs, 0.5)))
+			b.ReportMetric(float64(part(ours, 0.5).Nanoseconds())/1e3, "us")
+			b.ReportMetric(float64(part(theirs, 0.5).Nanoseconds())/1e3, "us-gofrs")
+			b.ReportMetric(float64(part(ours, 0.5))/float64(part(theirs, 0.5)), "of-gofrs")
 		})
 	}
 }

@@ -47,8 +47,6 @@ func part(all []time.Duration, of float64) time.Duration {
 
 func milliseconds(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e6 }
 
-func report(b *testing.B, unit string, value float64) { b.ReportMetric(value, unit) }
-
 // BenchmarkHandOff measures the time from the beginning of a release until another process,
 // which waits, has the lock.
 func BenchmarkHandOff(b *testing.B) {
@@ -73,9 +71,9 @@ func BenchmarkHandOff(b *testing.B) {
 		}
 		one.tell("release")
 		one.hear()
-		report(b, "ms-median", milliseconds(part(all, 0.5)))
-		report(b, "ms-95%", milliseconds(part(all, 0.95)))
-		report(b, "ms-longest", milliseconds(part(all, 1)))
+		b.ReportMetric(milliseconds(part(all, 0.5)), "ms-median")
+		b.ReportMetric(milliseconds(part(all, 0.95)), "ms-95%")
+		b.ReportMetric(milliseconds(part(all, 1)), "ms-longest")
 	})
 }
 
@@ -125,9 +123,9 @@ func BenchmarkContention(b *testing.B) {
 			least, sum = min(least, n), sum+n
 		}
 		total := time.Duration(last-began) + work
-		report(b, "ms-total", milliseconds(total))
-		report(b, "of-the-work", float64(total)/float64(contenders*rounds*work))
-		report(b, "least-of-mean", float64(least*contenders)/float64(sum))
-		report(b, "ms-longest-wait", milliseconds(part(waits, 1)))
+		b.ReportMetric(milliseconds(total), "ms-total")
+		b.ReportMetric(float64(total)/float64(contenders*rounds*work), "of-the-work")
+		b.ReportMetric(float64(least*contenders)/float64(sum), "least-of-mean")
+		b.ReportMetric(milliseconds(part(waits, 1)), "ms-longest-wait")
 	})
 }
