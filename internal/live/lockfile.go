@@ -8,8 +8,8 @@ import (
 	"github.com/seed-c461eb89/nodelock/compat/lockfile"
 )
 
-// lockfileChecks are the checks of the lockfile protocol.
-// One side of each is first, the other second, and then the other way round.
+// lockfileChecks are the checks of the lockfile protocol. One side of each is first, the other
+// second, and then the other way round.
 func lockfileChecks(first, second string) []check {
 	const name = "lockfile"
 	checks := []check{{name, fmt.Sprintf("4 %s and 4 %s processes on one lock", first, second), func(t *trial) string {
