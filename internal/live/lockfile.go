@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/seed-c461eb89/nodelock/compat/lockfile"
 )
@@ -70,7 +71,9 @@ func (t *trial) lockfileTakeover(holding, taking string) string {
 		if c.Do = do; do == "lock" {
 			c.Options.Wait, c.Options.PollPeriod = 60_000, 10
 		} else {
-			c.Options.Retries = 1e9 // at once, until the lock is stale
+			// lockSync does not wait. If it retried until the lock is stale, it would be a race
+			// with the end of Node's stack: there each retry is a call within the one before.
+			time.Sleep(150*time.Millisecond - time.Since(before.ModTime()))
 		}
 		other.do(c)
 		after, err := os.Stat(c.Path)
